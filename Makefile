@@ -58,7 +58,7 @@ CLASSES_READY := $(LIFOQ_CACHE)/spark/classes.jsa
 .PHONY: setup
 setup: $(PYTHON_READY) $(JAVA_READY) $(NODE_READY) $(NPM_READY) $(PACKAGES_READY) $(CLASSES_READY) ## Install all that is needed, into this folder
 
-$(PYTHON_READY): requirements.lock
+$(PYTHON_READY): requirements.lock tools/install-python
 	@tools/install-python
 	@touch $@
 
@@ -83,7 +83,7 @@ $(CLASSES_READY): requirements.lock | $(PYTHON_READY) $(JAVA_READY)
 
 $(PACKAGES_READY): lifoq_project/requirements.lock functions/requirements.txt | $(PYTHON_READY)
 	@echo "Collecting what the Lambda functions bring along …"
-	@python -m lifoq_project.asset
+	@python -m lifoq_project.asset functions
 	@touch $@
 
 # ── Run ───────────────────────────────────────────────────────────────────────────────────────────
@@ -95,12 +95,12 @@ demo: setup ## The main job, whole, on this machine: overload, shedding, report 
 
 .PHONY: local
 local: setup ## Start the local cloud and keep it running (PORT=4577)
-	@exec python -m localcloud serve --port $(PORT) --directory out/local
+	@exec python -m lifoq_localcloud serve --port $(PORT) --directory out/local
 
 .PHONY: report
 report: setup ## Report on exports (EXPORTS=folder, OUT=out/report, WIDTH=60 seconds)
 	@test -n "$(EXPORTS)" || { echo "EXPORTS=… is needed: a folder with exports, or its s3:// address" >&2; exit 2; }
-	@exec python -m analytics.report "$(EXPORTS)" --out "$(OUT)" --width $(WIDTH)
+	@exec python -m lifoq_analytics.report "$(EXPORTS)" --out "$(OUT)" --width $(WIDTH)
 
 .PHONY: bench
 bench: setup ## Run the benchmarks, write docs/performance.md (fifteen minutes; NAMES=… for some)

@@ -15,10 +15,9 @@ import aws_cdk as cdk
 from lifoq import Queue, Store
 from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.items.schema import Status
-from lifoq_cdk import LifoQueue, TaskCode
-from lifoq_project import asset
-from localcloud import LocalCloud
-from stacks.stage import TASKS, Stage, put_out
+from lifoq_cdk import LifoQueue
+from lifoq_localcloud import LocalCloud
+from stacks.stage import Stage, put_out
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 STAGE: Final = "dev"
@@ -104,11 +103,10 @@ def deployed(folder: Path) -> Iterator[Deployment]:
 
 
 def _assembly(code: Path) -> Path:
-    """The synthesized application, with the benchmarks' task code where a team's is."""
-    for package in ("lifoq", "functions"):
-        shutil.copytree(ROOT / package, code / package)
-    tasks = Path(__file__).with_name("deployed_tasks.py")
-    shutil.copy(tasks, code / "functions" / "tasks.py")
+    """The synthesized application, with the benchmarks' task code."""
+    tasks = code / "tasks"
+    tasks.mkdir(parents=True)
+    shutil.copy(Path(__file__).with_name("deployed_tasks.py"), tasks / "__init__.py")
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
     app = cdk.App(context=context, outdir=str(code / "cdk.out"))
     stage = Stage(app, STAGE)
@@ -117,7 +115,7 @@ def _assembly(code: Path) -> Path:
         "Default",
         queue_name=STAGE,
         state=stage.state(),
-        tasks=TaskCode(asset.build(root=code), module=TASKS),
+        tasks=tasks,
     )
     put_out(app)
     return Path(app.synth().directory)

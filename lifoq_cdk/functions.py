@@ -1,4 +1,4 @@
-"""The list of lifoq's own Lambda functions, a row each. Their code is in ``functions/``.
+"""The list of lifoq's own Lambda functions, a row each. Their code is in ``lifoq_functions``.
 
 A function's settings and permissions are read off its row; the construct that it belongs to adds
 what only the queue's own settings can say.
@@ -54,7 +54,7 @@ NOTHING: Final = Permission(table=(), objects=())
 class Row:
     construct: str
     folder: str
-    """Its handler's folder in ``functions/``."""
+    """Its handler's folder in ``lifoq_functions``."""
     does: str
     seconds: int | None
     """Its timeout; None: it follows from the queue's settings."""

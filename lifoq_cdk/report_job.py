@@ -17,13 +17,13 @@ def main() -> None:
     parser.add_argument("--about", required=True)
     options, _ = parser.parse_known_args()
     sys.argv = [
-        *("analytics.report", options.exports),
+        *("lifoq_analytics.report", options.exports),
         *("--out", options.out),
         *("--slots", options.slots),
         *("--about", options.about),
     ]
     try:
-        runpy.run_module("analytics.report", run_name="__main__", alter_sys=True)
+        runpy.run_module("lifoq_analytics.report", run_name="__main__", alter_sys=True)
     except SystemExit as end:
         if end.code:
             raise

@@ -1,6 +1,5 @@
 """Commands that lie in other packages, and need extras: they are imported when they are called."""
 
-import importlib.util
 import pkgutil
 from dataclasses import dataclass
 from typing import Final
@@ -17,7 +16,7 @@ class NotInstalled(LifoqError):
 @dataclass(frozen=True)
 class Mounted:
     command: str
-    """The command's entry point, by the package's name where lifoq is installed."""
+    """The command's entry point: ``module:name``."""
     extra: str
     help: str
 
@@ -59,11 +58,8 @@ MOUNTED: Final = {
 
 def load(mounted: Mounted) -> click.Command:
     """NotInstalled, where its extra is."""
-    package, dot, rest = mounted.command.partition(".")
-    if importlib.util.find_spec(package) is None:  # in the repository
-        package = package.removeprefix("lifoq_")
     try:
-        command: click.Command = pkgutil.resolve_name(package + dot + rest)
+        command: click.Command = pkgutil.resolve_name(mounted.command)
     except ModuleNotFoundError as error:
         raise NotInstalled(
             f"this command needs {error.name}: pip install 'lifoq[{mounted.extra}]'"

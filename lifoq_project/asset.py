@@ -19,7 +19,7 @@ import tempfile
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final, get_args
@@ -28,10 +28,11 @@ from lifoq.basics import cache
 from lifoq_project import requirements
 from lifoq_project.requirements import Architecture, Platform, RequirementsError
 
-ROOT: Final = Path(__file__).resolve().parent.parent
-"""Where this package lies; the others that are packaged lie beside it."""
-INSTALLED: Final = {"functions": "lifoq_functions", "analytics": "lifoq_analytics"}
-"""The names that the repository's folders have where lifoq is installed."""
+LIBRARY: Final = "lifoq"
+FUNCTIONS: Final = "lifoq_functions"
+"""The package of lifoq's own Lambda functions."""
+REPORT: Final = "lifoq_analytics"
+"""The package of the Spark job."""
 LAMBDA_TAG: Final = "cpython-{}{}".format(*requirements.LAMBDA_PYTHON)
 """The tag that Lambda's Python looks for in the names of bytecode."""
 UNZIPPED_LIMIT_BYTES: Final = 250 * 1024 * 1024
@@ -45,6 +46,7 @@ UNUSED_METADATA: Final = frozenset(
 )
 """Files that an installer writes for itself; they may differ from machine to machine."""
 NOT_CODE: Final = frozenset({requirements.REQUIREMENTS, requirements.LOCK})
+CODE: Final = (".py", ".pyi")
 
 Entries = Mapping[PurePosixPath, Path]
 
@@ -69,55 +71,51 @@ class Asset:
         return f"{zipped}, unzipped {_megabytes(self.unzipped_bytes)} of the {limit} that fit"
 
 
-def build(
-    tasks: Path | None = None, *, architecture: Architecture = "arm64", root: Path = ROOT
-) -> Asset:
+def build(tasks: Path | None = None, *, architecture: Architecture = "arm64") -> Asset:
     """The Lambda functions' package.
 
-    In it are ``root``'s own code, the folder of task code ``tasks`` under its own name (by default
-    it is that of ``root``'s own functions), and what its ``requirements.txt`` asks for, as wheels
-    for Lambda. Raises ``AssetError``, where this is too large or two files have one name, and
-    ``RequirementsError``.
+    In it are lifoq's own functions and library, the folder of task code ``tasks`` under its own
+    name, and what its ``requirements.txt`` asks for, as wheels for Lambda. Without ``tasks`` it is
+    the package for a container image, which has the task code. Raises ``AssetError``, where this
+    is too large or two files have one name, and ``RequirementsError``.
     """
-    own = ("lifoq", _called("functions", root))
-    folder = (tasks or root / own[-1]).absolute()
-    if not folder.is_dir():
-        raise AssetError(f"{folder} is no folder of task code.")
-    if folder.name in own and folder.parent.resolve() != root.resolve():
-        raise AssetError(f"{folder} has the name of a package of lifoq's own: rename it.")
-    lock = requirements.locked(folder)
+    own = {**_own_files(LIBRARY, CODE), **_own_files(FUNCTIONS, CODE)}
+    folder = tasks and tasks.absolute()
+    lock = requirements.locked(folder) if folder else requirements.OWN / requirements.LOCK
     vendored = requirements.installed(lock, Platform.of_lambda(architecture))
     entries = _joined(
         dict(_vendored_files(vendored)),
         {
-            **dict(_own_files(root, own, suffixes=(".py", ".pyi"))),
-            **dict(_own_files(folder.parent, [folder.name])),
+            **own,
+            **(_task_files(folder, own) if folder else {}),
             # By it the local cloud installs the same for the machine that it runs on.
             PurePosixPath(requirements.LOCK): lock,
         },
     )
     _check_size(folder, entries)
-    return _package(entries, name=folder.name, compiled=_is_compiled(entries))
+    name = folder.name if folder else FUNCTIONS
+    return _package(entries, name=name, compiled=_is_compiled(entries))
 
 
-def build_report(*, root: Path = ROOT) -> Asset:
+def build_report() -> Asset:
     """The Spark job's package: the report, its page's files, and the names of the table."""
-    report = {
-        # The job imports it by the name that it has in the repository.
-        PurePosixPath("analytics", *name.parts[1:]): file
-        for name, file in _own_files(root, [_called("analytics", root)])
-    }
-    return _package({**report, **dict(_own_files(root, ["lifoq"]))}, name="report")
+    return _package({**_own_files(REPORT), **_own_files(LIBRARY)}, name="report")
 
 
 def handler(function: str) -> str:
     """Return the handler that Lambda calls for one of lifoq's own functions."""
-    return f"{_called('functions', ROOT)}.{function}.handler.handle"
+    return f"{FUNCTIONS}.{function}.handler.handle"
 
 
-def _called(folder: str, root: Path) -> str:
-    installed = INSTALLED[folder]
-    return installed if (root / installed).is_dir() else folder
+def _task_files(folder: Path, own: Entries) -> Entries:
+    """Raises ``AssetError`` for a folder that is missing, or would hide a package of lifoq's."""
+    if not folder.is_dir():
+        raise AssetError(f"{folder} is no folder of task code.")
+    if folder.name in (LIBRARY, FUNCTIONS):
+        raise AssetError(f"{folder} has the name of a package of lifoq's own: rename it.")
+    # lifoq's own functions may lie in the folder, as they do in lifoq's repository.
+    packaged = {*own.values()}
+    return {name: file for name, file in _files(folder).items() if file.resolve() not in packaged}
 
 
 def _joined(vendored: Entries, own: Entries) -> Entries:
@@ -131,7 +129,7 @@ def _joined(vendored: Entries, own: Entries) -> Entries:
     return {**vendored, **own}
 
 
-def _check_size(folder: Path, entries: Entries) -> None:
+def _check_size(folder: Path | None, entries: Entries) -> None:
     total = _unzipped(entries)
     if total <= UNZIPPED_LIMIT_BYTES:
         return
@@ -180,15 +178,22 @@ def _package(entries: Entries, *, name: str, compiled: bool = False) -> Asset:
     return asset
 
 
-def _own_files(
-    root: Path, packages: Iterable[str], *, suffixes: tuple[str, ...] = ("",)
-) -> Iterator[tuple[PurePosixPath, Path]]:
-    for package in packages:
-        for file in (root / package).rglob("*"):
-            wanted = file.is_file() and file.name.endswith(suffixes)
-            name = PurePosixPath(file.relative_to(root).as_posix())
-            if wanted and not _is_left_out(name):
-                yield name, file
+def _own_files(package: str, suffixes: tuple[str, ...] = ("",)) -> Entries:
+    """The files of a package of lifoq's, from wherever Python imports it."""
+    found = importlib.util.find_spec(package)
+    if found is None or found.origin is None:
+        raise AssetError(f"{package} is not installed: in a clone of lifoq, run 'make setup'.")
+    return _files(Path(found.origin).resolve().parent, suffixes)
+
+
+def _files(folder: Path, suffixes: tuple[str, ...] = ("",)) -> Entries:
+    """The files of a folder, by their names in a package. The first part is the folder's name."""
+    entries = {}
+    for file in folder.rglob("*"):
+        name = PurePosixPath(file.relative_to(folder.parent).as_posix())
+        if file.is_file() and file.name.endswith(suffixes) and not _is_left_out(name):
+            entries[name] = file
+    return entries
 
 
 def _is_left_out(name: PurePosixPath) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import aws_cdk as cdk
@@ -19,10 +20,10 @@ from lifoq_cdk import (
     QueueState,
     TaskCode,
 )
-from lifoq_project import asset
 
+FUNCTIONS: Final = Path(__file__).resolve().parents[1] / "functions"
 TASKS: Final = "functions.tasks"
-"""Where this repository keeps task code."""
+"""The module of this repository's task code."""
 NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
 
 
@@ -93,7 +94,7 @@ class Stage:
 
 def task_code(**needs: Any) -> TaskCode:
     """This repository's, in ``functions/tasks.py``. ``needs``: what ``TaskCode`` takes beside."""
-    return TaskCode(asset.build(), module=TASKS, **needs)
+    return TaskCode(FUNCTIONS, module=TASKS, **needs)
 
 
 def put_out(app: cdk.App) -> None:

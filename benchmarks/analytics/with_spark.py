@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from analytics import analysis, session
+from lifoq_analytics import analysis, session
 
 
 def main(folder: Path, out: Path) -> dict[str, object]:

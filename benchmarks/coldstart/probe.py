@@ -26,7 +26,7 @@ def main() -> None:
     if what == "boto3":
         start_clients()
     else:
-        importlib.import_module(f"functions.{what}.handler")
+        importlib.import_module(f"lifoq_functions.{what}.handler")
     wall, processor = time.perf_counter() - began, time.process_time() - processor
     own = [one for one in map(module_file, sys.modules.values()) if one.startswith(task + os.sep)]
     found = {

@@ -12,8 +12,9 @@ from typing import Any, Final
 
 from lifoq import Lifetimes, WorkerSettings, environment
 from lifoq.environment import Variable
+from lifoq_localcloud.functions.sandboxes import lay_out_runtime
 from lifoq_project import asset
-from localcloud.functions.sandboxes import lay_out_runtime
+from stacks.stage import FUNCTIONS, TASKS
 
 SERVICES: Final[Mapping[str, tuple[str, ...]]] = {
     "trigger": ("sns",),
@@ -33,7 +34,7 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
     "AWS_ACCOUNT_ID_ENDPOINT_MODE": "disabled",
     "AWS_LAMBDA_FUNCTION_NAME": "probe",
     "TZ": "UTC",
-    Variable.TASKS: "functions.tasks",
+    Variable.TASKS: TASKS,
     Variable.TRIGGER_TOPIC: "arn:aws:sns:us-east-1:123456789012:trigger",
     Variable.PROCESS_TOPIC: "arn:aws:sns:us-east-1:123456789012:process",
     Variable.DEAD_LETTERS: "https://sqs.us-east-1.amazonaws.com/123456789012/dead-letters",
@@ -79,7 +80,7 @@ class Sandbox:
 
 
 def lay_out(folder: Path) -> Sandbox:
-    package = asset.build()
+    package = asset.build(FUNCTIONS)
     task, runtime = folder / "task", folder / "runtime"
     archive = zipfile.ZipFile(package.path)
     archive.extractall(task, [name for name in archive.namelist() if not name.endswith(".pyc")])

@@ -1,6 +1,7 @@
 """The steps, in memory. The state machine is run by lifoq's own tests, on the local cloud."""
 
 import pytest
+
 import tasks  # noqa: F401 - registers the task types
 
 ORDER = {"number": 4711, "article": "book", "cents": 1250}

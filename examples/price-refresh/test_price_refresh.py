@@ -1,7 +1,8 @@
 """The producer and the task code, in memory."""
 
-import tasks
 from producer.handler import refresh
+
+import tasks
 
 
 def test_of_three_wishes_for_an_article_the_last_is_asked_for_once(

@@ -2,8 +2,9 @@
 
 import api
 import pytest
-import tasks
 from fastapi.testclient import TestClient
+
+import tasks
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The task code, in memory."""
 
 import pytest
+
 import tasks
 
 

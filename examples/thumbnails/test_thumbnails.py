@@ -4,9 +4,10 @@ import io
 
 import boto3
 import pytest
-import tasks
 from moto import mock_aws
 from PIL import Image
+
+import tasks
 
 PICTURE = {"bucket": "pictures", "key": "uploads/cat.png"}
 

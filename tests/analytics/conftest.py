@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark import SparkContext
 
-from analytics import analysis, session
+from lifoq_analytics import analysis, session
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,8 @@ from typing import Any
 
 from pyspark.daemon import manager
 
-from analytics import passes
-from analytics.passes import Plan, Tally
+from lifoq_analytics import passes
+from lifoq_analytics.passes import Plan, Tally
 
 EXECUTOR = os.getppid()
 HAS_DIED = Path(os.environ["HAS_DIED"])

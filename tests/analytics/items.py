@@ -6,9 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from analytics.judging import tasks
-from analytics.reading.images import Observed, Origin, observe
 from lifoq.items.change import Item
+from lifoq_analytics.judging import tasks
+from lifoq_analytics.reading.images import Observed, Origin, observe
 
 SECOND = 1_000_000
 BASE = 1_763_600_400 * SECOND

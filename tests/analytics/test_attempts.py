@@ -2,7 +2,7 @@
 
 import pytest
 
-from analytics.reading import attempts
+from lifoq_analytics.reading import attempts
 from tests.analytics.exportfiles import full_line
 from tests.analytics.items import item, judged, observed
 

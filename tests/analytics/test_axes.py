@@ -2,8 +2,8 @@
 
 import pytest
 
-from analytics.page import axes, words
-from analytics.times import from_iso
+from lifoq_analytics.page import axes, words
+from lifoq_analytics.times import from_iso
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 

@@ -3,9 +3,9 @@
 import pyarrow.dataset as ds
 import pytest
 
-from analytics.answers import coverage
-from analytics.reading.intake import Stretch
 from lifoq.basics.times import iso
+from lifoq_analytics.answers import coverage
+from lifoq_analytics.reading.intake import Stretch
 from tests.analytics.exportfiles import Exporter, full_line, incremental_line
 from tests.analytics.items import at, item
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from analytics.times import from_iso
+from lifoq_analytics.times import from_iso
 from tests.analytics import histories, truth
 from tests.analytics.exportfiles import Exporter
 from tests.analytics.histories import SECOND, START

@@ -7,10 +7,10 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
-from analytics.page import about
-from analytics.report import _lines as lines
-from analytics.report import _table as printed
-from analytics.report import report
+from lifoq_analytics.page import about
+from lifoq_analytics.report import _lines as lines
+from lifoq_analytics.report import _table as printed
+from lifoq_analytics.report import report
 
 
 @pytest.fixture

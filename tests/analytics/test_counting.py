@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analytics.answers import peak, percentiles, series
-from analytics.answers.buckets import LEFT, Buckets, Span
-from analytics.answers.peak import Peak
-from analytics.answers.percentiles import Measure
-from analytics.columns import NEVER
-from analytics.judging import exchange
 from lifoq.basics.times import spoken
+from lifoq_analytics.answers import peak, percentiles, series
+from lifoq_analytics.answers.buckets import LEFT, Buckets, Span
+from lifoq_analytics.answers.peak import Peak
+from lifoq_analytics.answers.percentiles import Measure
+from lifoq_analytics.columns import NEVER
+from lifoq_analytics.judging import exchange
 from tests.analytics import truth
 
 

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from analytics.answers import buckets, coverage, outlook, rankings, series, summary
-from analytics.answers.buckets import FLOWS, LEFT, Buckets, Span
-from analytics.answers.peak import Peak
-from analytics.columns import NEVER
-from analytics.page import details
-from analytics.page.axes import Time
-from analytics.page.charts import Plots
-from analytics.reading.intake import Stretch
 from lifoq.basics.times import iso
 from lifoq.items.change import Item
+from lifoq_analytics.answers import buckets, coverage, outlook, rankings, series, summary
+from lifoq_analytics.answers.buckets import FLOWS, LEFT, Buckets, Span
+from lifoq_analytics.answers.peak import Peak
+from lifoq_analytics.columns import NEVER
+from lifoq_analytics.page import details
+from lifoq_analytics.page.axes import Time
+from lifoq_analytics.page.charts import Plots
+from lifoq_analytics.reading.intake import Stretch
 from tests.analytics.exportfiles import full_line, incremental_line
 from tests.analytics.items import BASE, SECOND, at, item, judged, observed
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from analytics.page import figures
+from lifoq_analytics.page import figures
 
 
 def _answers(*, shed: int = 0, failed: int = 0, served: int = 8) -> dict[str, Any]:

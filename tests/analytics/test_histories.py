@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
-from analytics.times import from_iso
 from lifoq.basics.times import iso
+from lifoq_analytics.times import from_iso
 from tests.analytics import histories, truth
 from tests.analytics.exportfiles import Exporter
 from tests.analytics.histories import SECOND, START

@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
-from analytics.answers import keys
-from analytics.page import details
+from lifoq_analytics.answers import keys
+from lifoq_analytics.page import details
 from tests.analytics.exportfiles import full_line
 from tests.analytics.items import item, judged, observed
 

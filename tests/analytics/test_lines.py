@@ -8,8 +8,8 @@ import json
 import pyarrow as pa
 import pytest
 
-from analytics.reading import datafiles, lines
-from analytics.reading.datafiles import Digest, LongLine
+from lifoq_analytics.reading import datafiles, lines
+from lifoq_analytics.reading.datafiles import Digest, LongLine
 from tests.analytics.exportfiles import full_line, incremental_line
 from tests.analytics.items import at, item
 

@@ -9,8 +9,10 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
-from analytics import passes
-from analytics.errors import (
+from lifoq.aws.dynamo_values import typed
+from lifoq.items import key_slots
+from lifoq_analytics import passes
+from lifoq_analytics.errors import (
     DamagedExportError,
     ExportNotFoundError,
     ManifestError,
@@ -18,9 +20,7 @@ from analytics.errors import (
     ReportError,
     SparkError,
 )
-from analytics.reading import exports
-from lifoq.aws.dynamo_values import typed
-from lifoq.items import key_slots
+from lifoq_analytics.reading import exports
 from tests.analytics.exportfiles import Exporter, full_line, incremental_line, md5, write_data
 from tests.analytics.items import at, item, observed
 

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 from pyspark import SparkContext
 
-from analytics import session
-from analytics.errors import ReportError, SparkError
+from lifoq_analytics import session
+from lifoq_analytics.errors import ReportError, SparkError
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from analytics import storage
-from analytics.reading.intake import Intake, Stretch
-from analytics.reading.state import State
+from lifoq_analytics import storage
+from lifoq_analytics.reading.intake import Intake, Stretch
+from lifoq_analytics.reading.state import State
 
 TODAY = Intake(stretches=(Stretch(start=10, end=20, full=False),), files=1, rows=7)
 YESTERDAY = Intake(stretches=(Stretch(start=0, end=10, full=False),), files=2)

@@ -11,8 +11,8 @@ import boto3
 import pytest
 from botocore.credentials import Credentials
 
-from analytics import storage
-from analytics.errors import StorageError
+from lifoq_analytics import storage
+from lifoq_analytics.errors import StorageError
 from tests.analytics.exportfiles import Exporter, full_line
 from tests.analytics.items import at, item
 
@@ -46,7 +46,7 @@ def test_exports_in_s3_make_a_report_in_s3_again_and_again_without_an_activated_
         bucket.upload_file(str(file), f"all of/them 100%/{file.relative_to(tmp_path)}")
     root = "s3://exports"
     command = [
-        *(sys.executable, "-m", "analytics.report", f"{root}/all of/them 100%"),
+        *(sys.executable, "-m", "lifoq_analytics.report", f"{root}/all of/them 100%"),
         *("--out", f"{root}/out", "--state", "s3a://exports/state", "--format", "json"),
     ]
 

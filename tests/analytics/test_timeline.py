@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from analytics.page import about, timeline
 from lifoq.basics.times import iso
+from lifoq_analytics.page import about, timeline
 
 SECOND = 1_000_000
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from analytics.page import details, verdict, words
+from lifoq_analytics.page import details, verdict, words
 
 
 def test_a_duration_is_told_in_the_unit_that_fits_and_a_share_is_never_rounded_to_all_or_nothing():

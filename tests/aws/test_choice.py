@@ -43,7 +43,7 @@ def test_a_users_process_calls_by_boto3_in_lambda_too(in_a_function):
 
 
 PRODUCT = ("lifoq", "lifoq_cli", "lifoq_console", "lifoq_cdk", "lifoq_project", "functions")
-PRODUCT += ("localcloud", "analytics", "stacks", "benchmarks", "lab")
+PRODUCT += ("lifoq_localcloud", "analytics", "stacks", "benchmarks", "lab")
 
 
 PACKAGES = ("botocore", "boto3", "urllib3")

@@ -33,8 +33,6 @@ from botocore.exceptions import (
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from werkzeug.serving import generate_adhoc_ssl_pair
 
-from functions.kick import Kicker
-from functions.patient import client
 from lab import dynamodb_local
 from lifoq import QueueMisconfigured, StoreUnavailable
 from lifoq.aws import client_choice as own
@@ -49,6 +47,8 @@ from lifoq.aws.states import States
 from lifoq.aws.topics import Topics
 from lifoq.basics.clock import ServerClock
 from lifoq.testing.hosts import START
+from lifoq_functions.kick import Kicker
+from lifoq_functions.patient import client
 from tests.aws.server import ERROR, GET, Server, refused, reply
 
 

@@ -46,7 +46,8 @@ EVERYTHING = {
 }
 """Beside what the benchmark's environment has: what may be switched on."""
 PACKAGES = {
-    *("aws_lambda_powertools", "botocore", "functions", "jmespath", "lifoq", "typing_extensions")
+    *("aws_lambda_powertools", "botocore", "jmespath", "lifoq", "lifoq_functions"),
+    "typing_extensions",
 }
 
 

@@ -3,7 +3,6 @@
 import boto3
 import pytest
 
-from analytics.answers import outlook
 from benchmarks.cost import bill, loads, transitions
 from benchmarks.cost.results import Results
 from benchmarks.cost.transitions import LARGE, SMALL, TRANSITIONS, Desk, units
@@ -15,6 +14,7 @@ from lifoq.basics.host import SYSTEM
 from lifoq.items.task import NewTask
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
+from lifoq_analytics.answers import outlook
 from tests.fixtures import noise
 
 

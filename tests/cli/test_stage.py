@@ -17,7 +17,7 @@ from lifoq.operating import deployment
 from lifoq.operating.processing import Processing
 from lifoq_cli.app import main
 from lifoq_cli.smoke import STEPS
-from localcloud import LocalCloud
+from lifoq_localcloud import LocalCloud
 from tests.infrastructure.deployments import a_stage, synthesized
 
 STAGE = "trial"

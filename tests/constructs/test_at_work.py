@@ -19,7 +19,7 @@ from aws_cdk import aws_lambda as lambda_
 
 from lifoq import Queue
 from lifoq_cdk import LifoQueue, LongTasks, TaskCode
-from localcloud import LocalCloud
+from lifoq_localcloud import LocalCloud
 from tests.constructs.application import HERE, app_in
 from tests.infrastructure import roles
 

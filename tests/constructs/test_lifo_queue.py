@@ -48,7 +48,7 @@ def own_functions(template: dict[str, Any], prefix: str = "") -> dict[str, dict[
     return {
         function["Handler"].split(".")[1]: function
         for function in resources(template, FUNCTION, prefix)
-        if function.get("Handler", "").startswith("functions.")
+        if function.get("Handler", "").startswith("lifoq_functions.")
     }
 
 
@@ -261,8 +261,8 @@ def test_a_container_image_takes_the_place_of_the_package(stack, tmp_path):
         if one.get("PackageType") == "Image"
     ]
     assert sorted(commands) == [
-        ["functions.process_tasks.handler.handle"],
-        ["functions.sweep.handler.handle"],
+        ["lifoq_functions.process_tasks.handler.handle"],
+        ["lifoq_functions.sweep.handler.handle"],
     ]
 
 

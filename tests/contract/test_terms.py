@@ -14,7 +14,6 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from functions.create_tasks import event as events
 from lifoq import InvalidInput, Lifetimes, NewTask, Queue
 from lifoq.api import answers, fields, requests
 from lifoq.client.producer import Producer
@@ -46,6 +45,7 @@ from lifoq_cli import app
 from lifoq_cli import put as command
 from lifoq_cli import tasks as shown
 from lifoq_cli.session import Session
+from lifoq_functions.create_tasks import event as events
 from tests.docs import terms as pages
 
 LATER = datetime(2030, 1, 1, tzinfo=UTC)

@@ -37,7 +37,7 @@ def test_the_site_has_every_page_of_the_documents():
 def test_every_message_on_the_page_of_troubles_is_one_of_the_products():
     sources = [
         file.read_text()
-        for folder in ("lifoq*", "localcloud", "stacks", "tools")
+        for folder in ("lifoq*", "stacks", "tools")
         for file in ROOT.glob(f"{folder}/**/*")
         if file.is_file() and file.suffix in {"", ".py"}
     ]

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from benchmarks.cost.bill import usd
-from functions.ingest import put_aside
 from lifoq.health.statistics import CAP
 from lifoq.items import lease_table
 from lifoq.items.schema import MAX_PAYLOAD_BYTES
 from lifoq.worker.backlog import claim_order, poll_timing, view, view_index
 from lifoq.worker.limits import quota
 from lifoq_cdk import LongTasks, TaskCode, functions, ingest, long_tasks, worker_scaling, workers
+from lifoq_functions.ingest import put_aside
 from tests.docs.test_docs import ROOT
 
 CPU_OF_A_MEGABYTE = 1 / 1769

@@ -14,9 +14,9 @@ import lifoq_cdk
 from tests.docs.test_docs import DOCUMENTS, ROOT
 
 NAME = re.compile(r"(?<![\w/:{$<-])([a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?![\w/])")
-CODE = ("lifoq", "lifoq_cdk", "lifoq_cli", "lifoq_console", "lifoq_project", "localcloud")
+CODE = ("lifoq", "lifoq_cdk", "lifoq_cli", "lifoq_console", "lifoq_project", "lifoq_localcloud")
 CODE += ("functions", "stacks", "analytics", "tests", "examples", "benchmarks", "lab")
-SPEAK = ("lifoq", "lifoq_cdk", "lifoq_cli", "lifoq_console", "lifoq_project", "localcloud")
+SPEAK = ("lifoq", "lifoq_cdk", "lifoq_cli", "lifoq_console", "lifoq_project", "lifoq_localcloud")
 SPEAK += ("functions", "stacks")
 IDENTIFIER = re.compile(r"[a-z]\w*_\w+")
 OTHERS = {

@@ -124,9 +124,9 @@ def load(
     def load_function(name: str, worker: WorkerSettings = WORKER, **more: str) -> ModuleType:
         for variable, value in {**variables, **environment.of_worker(worker), **more}.items():
             monkeypatch.setenv(variable, value)
-        for module in (f"functions.{name}.handler", "functions.since_deployment"):
+        for module in (f"lifoq_functions.{name}.handler", "lifoq_functions.since_deployment"):
             sys.modules.pop(module, None)
-        return importlib.import_module(f"functions.{name}.handler")
+        return importlib.import_module(f"lifoq_functions.{name}.handler")
 
     yield load_function
     for name in [name for name in sys.modules if name.endswith(".handler")]:

@@ -23,8 +23,8 @@ from lifoq import Processor, Registry, WorkerSettings
 from lifoq.api import openapi
 from lifoq.api.operations import OPERATIONS
 from lifoq.health import sweep_note as notes
-from localcloud.events import http_api
-from localcloud.functions.function import Outcome
+from lifoq_localcloud.events import http_api
+from lifoq_localcloud.functions.function import Outcome
 from tests.functions.conftest import strike
 
 ARN = "arn:aws:lambda:us-east-1:123456789012:function:api"

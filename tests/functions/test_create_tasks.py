@@ -4,8 +4,8 @@ from contextlib import nullcontext
 
 import pytest
 
-from functions.create_tasks.load import Load
 from lifoq import InvalidInput, QueueMisconfigured, StoreUnavailable
+from lifoq_functions.create_tasks.load import Load
 from tests.functions.conftest import strike
 
 RECURRING = {

@@ -5,7 +5,7 @@ from typing import Any
 
 from moto.iam.access_control import IAMPolicy, PermissionResult
 
-from localcloud import LocalCloud
+from lifoq_localcloud import LocalCloud
 
 BATCHES = {
     "dynamodb:TransactWriteItems": ("dynamodb:PutItem", "dynamodb:UpdateItem"),

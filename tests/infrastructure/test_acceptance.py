@@ -29,7 +29,7 @@ from lifoq.operating.processing import Processing
 from lifoq.worker.handlers.backoff import Backoff
 from lifoq_cdk import LifoQueue, QueueApi, QueueIngest, TaskEvents
 from lifoq_cdk.queries import QUERIES
-from localcloud import LocalCloud
+from lifoq_localcloud import LocalCloud
 from tests.ends import TOKEN
 from tests.fixtures import noise
 from tests.infrastructure import roles

@@ -22,8 +22,10 @@ def source_alone(monkeypatch):
     monkeypatch.setattr(asset, "LAMBDA_TAG", "another")
 
 
-def source_tree(folder: Path) -> Path:
-    for name in ("lifoq/client/queue.py", "functions/trigger/handler.py"):
+@pytest.fixture
+def tasks(tmp_path) -> Path:
+    folder = tmp_path / "thumbnails"
+    for name in ("__init__.py", "shapes/round.py"):
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"# {name}\n")
@@ -31,59 +33,61 @@ def source_tree(folder: Path) -> Path:
 
 
 def test_equal_files_give_equal_bytes_whatever_their_times_and_modes_and_others_another_hash(
-    tmp_path,
+    tasks,
 ):
-    root = source_tree(tmp_path)
-    one = asset.build(root=root)
+    one = asset.build(tasks)
     content = one.path.read_bytes()
     one.path.unlink()
 
-    source = root / "lifoq/client/queue.py"
+    source = tasks / "shapes/round.py"
     (source.parent / "__pycache__").mkdir()
-    (source.parent / "__pycache__" / "queue.cpython-311.pyc").write_bytes(b"x")
+    (source.parent / "__pycache__" / "round.cpython-311.pyc").write_bytes(b"x")
     source.chmod(0o755)
     os.utime(source, (0, 0))
-    other = asset.build(root=root)
+    other = asset.build(tasks)
     assert (other.digest, other.path.read_bytes()) == (one.digest, content)
 
     source.write_text("# changed\n")
-    changed = asset.build(root=root)
+    changed = asset.build(tasks)
     source.unlink()
-    assert len({one.digest, changed.digest, asset.build(root=root).digest}) == 3
+    assert len({one.digest, changed.digest, asset.build(tasks).digest}) == 3
 
 
 def test_lambdas_own_python_packs_bytecode_which_a_start_takes_without_a_look_at_the_source(
-    tmp_path, monkeypatch
+    tasks, tmp_path, monkeypatch
 ):
-    root, task = source_tree(tmp_path / "root"), tmp_path / "task"
-    (root / "lifoq/client/queue.py").write_text("import sys\n\nprint(sys._getframe().f_lineno)\n")
-    (root / "functions/trigger/handler.py").write_text("print 'of an earlier Python'\n")
-    plain = asset.build(root=root)
+    task = tmp_path / "task"
+    (tasks / "shapes/round.py").write_text("import sys\n\nprint(sys._getframe().f_lineno)\n")
+    (tasks / "old.py").write_text("print 'of an earlier Python'\n")
+    plain = asset.build(tasks)
 
     monkeypatch.setattr(asset, "LAMBDA_TAG", sys.implementation.cache_tag)
-    packed = asset.build(root=root)
+    packed = asset.build(tasks)
 
-    assert packed.digest == asset.build(root=root).digest != plain.digest
+    assert packed.digest == asset.build(tasks).digest != plain.digest
     assert plain.unzipped_bytes < packed.unzipped_bytes < 3 * plain.unzipped_bytes
     zipfile.ZipFile(packed.path).extractall(task)
-    (task / "lifoq/client/queue.py").write_text("What is compiled already nobody reads.\n")
-    start = f"import sys; sys.path.insert(0, {str(task)!r}); import lifoq.client.queue"
+    (task / "thumbnails/shapes/round.py").write_text("What is compiled already nobody reads.\n")
+    start = f"import sys; sys.path.insert(0, {str(task)!r}); import thumbnails.shapes.round"
     told = subprocess.check_output([sys.executable, "-I", "-S", "-B", "-c", start], text=True)
     assert told == "3\n"
     # Where Lambda would perhaps not take both, the source alone goes.
     monkeypatch.setattr(asset, "UNZIPPED_LIMIT_BYTES", packed.unzipped_bytes)
-    assert asset.build(root=root).digest == plain.digest
+    assert asset.build(tasks).digest == plain.digest
 
 
 def test_the_package_holds_only_what_lambda_needs_and_keeps_its_budget():
-    functions = asset.build()
+    functions = asset.build(ROOT / "functions")
     assert functions.path.stat().st_size < BUDGET_BYTES
     names = zipfile.ZipFile(functions.path).namelist()
+
+    assert [name for name in names if name.startswith("functions/")] == ["functions/tasks.py"]
 
     first_parts = {name.split("/")[0] for name in names}
     own_and_vendored = {part for part in first_parts if not part.endswith(".dist-info")}
     assert own_and_vendored == {
         "lifoq",
+        "lifoq_functions",
         "functions",
         "aws_lambda_powertools",
         "jmespath",
@@ -99,8 +103,8 @@ def test_the_sparks_package_holds_the_report_and_the_names_of_the_table():
     report = asset.build_report()
     names = zipfile.ZipFile(report.path).namelist()
 
-    assert {"lifoq/items/schema.py", "analytics/__init__.py"} <= set(names)
-    assert {name.split("/")[0] for name in names} == {"lifoq", "analytics"}
+    assert {"lifoq/items/schema.py", "lifoq_analytics/__init__.py"} <= set(names)
+    assert {name.split("/")[0] for name in names} == {"lifoq", "lifoq_analytics"}
 
 
 def test_the_lock_files_name_no_registry():

@@ -14,7 +14,7 @@ import pytest
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 
 from lifoq_cdk import LifoQueue, TaskEvents
-from localcloud import LocalCloud
+from lifoq_localcloud import LocalCloud
 from tests.infrastructure.deployments import Deployment, synthesized
 from tests.infrastructure.everything import (
     GIVEN,

@@ -156,7 +156,7 @@ def test_the_size_of_what_is_new_is_said_and_refused_beyond_lambdas_limit(tasks,
         asset.build(tasks)
 
 
-@pytest.mark.parametrize("name", ["lifoq", "functions", "fast"])
+@pytest.mark.parametrize("name", ["lifoq", "lifoq_functions", "fast"])
 def test_a_folder_with_the_name_of_a_package_that_comes_along_is_refused(tasks, registry, name):
     registry.add("fast", "1.0")
     with pytest.raises(asset.AssetError, match=f"'{name}' has the name of a package|rename it"):

@@ -20,7 +20,7 @@ from lifoq.errors import InvalidInput
 from lifoq.items import schema
 from lifoq_cdk import LifoQueue, TaskEvents
 from lifoq_cdk.reports import window_expression
-from localcloud.events.filters import passes
+from lifoq_localcloud.events.filters import passes
 from stacks.stage import Stage, task_code
 from stacks.stages import STAGES
 from tests.ends import WAYS
@@ -146,7 +146,7 @@ def test_each_function_has_a_log_that_forgets_what_lambda_has_newest_and_a_trace
             assert group["Properties"]["RetentionInDays"] == 30
         for name, function in everything.resources(stack, "AWS::Lambda::Function").items():
             properties = function["Properties"]
-            if properties["Handler"].startswith("functions."):
+            if properties["Handler"].startswith("lifoq_functions."):
                 assert properties["Architectures"] == ["arm64"], name
                 assert properties["Runtime"] == "python3.14", name
                 assert properties["LoggingConfig"]["LogFormat"] == "JSON", name

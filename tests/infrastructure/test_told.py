@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from localcloud import LocalCloud
+from lifoq_localcloud import LocalCloud
 from tests.infrastructure.commands import ROOT, run
 from tests.localcloud.harness import eventually
 

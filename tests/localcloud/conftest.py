@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from localcloud import LocalCloud
+from lifoq_localcloud import LocalCloud
 from tests.localcloud.harness import Deployed, deploy
 
 

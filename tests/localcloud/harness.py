@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from localcloud import LocalCloud
+from lifoq_localcloud import LocalCloud
 from tests.localcloud import template
 
 STACK = "probe"

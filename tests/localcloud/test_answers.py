@@ -8,7 +8,7 @@ import pytest
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
 from moto.dynamodb.models.table import GlobalSecondaryIndex
 
-from localcloud.moto_adapter import answers
+from lifoq_localcloud.moto_adapter import answers
 from tests.localcloud.harness import eventually
 
 ATTRIBUTES: dict[str, Any] = {

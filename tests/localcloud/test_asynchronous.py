@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from localcloud.basics import threads
-from localcloud.functions.asynchronous import AsynchronousInvoker
-from localcloud.functions.function import Outcome, Run, ThrottledError
+from lifoq_localcloud.basics import threads
+from lifoq_localcloud.functions.asynchronous import AsynchronousInvoker
+from lifoq_localcloud.functions.function import Outcome, Run, ThrottledError
 
 OK = Outcome(payload=b"null")
 FAILED = Outcome.failure("ValueError", "no")

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from localcloud.http_server import body, server
-from localcloud.http_server.body import BodyError
-from localcloud.http_server.listener import listen
+from lifoq_localcloud.http_server import body, server
+from lifoq_localcloud.http_server.body import BodyError
+from lifoq_localcloud.http_server.listener import listen
 
 MOST = 100
 

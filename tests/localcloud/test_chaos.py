@@ -16,7 +16,7 @@ from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.basics.host import SystemHost, microseconds
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.worker.handlers.backoff import Backoff
-from localcloud import LocalCloud
+from lifoq_localcloud import LocalCloud
 from tests.downstream import Downstream, downstream
 from tests.infrastructure.deployments import a_stage, synthesized, team_code
 

@@ -12,9 +12,9 @@ import pytest
 from aws_cdk import aws_lambda as lambda_
 from botocore.exceptions import ClientError
 
+from lifoq_localcloud import DeploymentError, LocalCloud
+from lifoq_localcloud.basics.account import ACCOUNT, REGION
 from lifoq_project import cdk_cli
-from localcloud import DeploymentError, LocalCloud
-from localcloud.basics.account import ACCOUNT, REGION
 from tests.infrastructure.deployments import new_app
 from tests.localcloud import template
 from tests.localcloud.harness import CODE_BUCKET, Deployed, eventually

@@ -16,14 +16,14 @@ from lifoq import Queue, TaskError
 from lifoq.aws.dynamo_values import typed
 from lifoq.environment import Environment, Variable
 from lifoq.worker.handlers.registry import REGISTRY
-from localcloud import LocalCloud
-from localcloud.dev import importing
-from localcloud.dev.attempt_log import AttemptLog
-from localcloud.dev.debugged import Debugged
-from localcloud.dev.importing import Imported
-from localcloud.dev.joined_logs import JoinedLogs
-from localcloud.dev.reload import Reloader
-from localcloud.tables.journal import Journal
+from lifoq_localcloud import LocalCloud
+from lifoq_localcloud.dev import importing
+from lifoq_localcloud.dev.attempt_log import AttemptLog
+from lifoq_localcloud.dev.debugged import Debugged
+from lifoq_localcloud.dev.importing import Imported
+from lifoq_localcloud.dev.joined_logs import JoinedLogs
+from lifoq_localcloud.dev.reload import Reloader
+from lifoq_localcloud.tables.journal import Journal
 
 PATIENCE = 300.0
 """Seconds, far longer than anything here takes."""

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from localcloud.tables.exports import ExportRefusedError, Exports
-from localcloud.tables.journal import Journal
+from lifoq_localcloud.tables.exports import ExportRefusedError, Exports
+from lifoq_localcloud.tables.journal import Journal
 
 BUCKET = "exports"
 

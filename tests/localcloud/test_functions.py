@@ -11,7 +11,7 @@ import psutil
 import pytest
 from botocore.exceptions import ClientError
 
-from localcloud.functions.pool import UNRESERVED_CONCURRENCY
+from lifoq_localcloud.functions.pool import UNRESERVED_CONCURRENCY
 from tests.localcloud.harness import Deployed, eventually, zipped
 
 
@@ -32,7 +32,16 @@ def test_a_function_runs_with_its_deployed_environment_in_a_process_that_is_used
 
 
 def test_a_function_finds_its_asset_and_lambdas_packages_and_nothing_of_the_project(deployed):
-    modules = ["probe", "boto3", "awslambdaric", "moto", "lifoq", "localcloud", "aws_cdk", "pytest"]
+    modules = [
+        "probe",
+        "boto3",
+        "awslambdaric",
+        "moto",
+        "lifoq",
+        "lifoq_localcloud",
+        "aws_cdk",
+        "pytest",
+    ]
     answer, _ = deployed.invoke("Probe", {"action": "import", "modules": modules})
 
     found = {name for name, there in answer["found"].items() if there}

@@ -20,15 +20,15 @@ from botocore.credentials import Credentials as Keys
 from botocore.exceptions import ClientError
 from werkzeug.test import EnvironBuilder
 
-from localcloud.api.calls import CallLog
-from localcloud.api.gateway import Gateway
-from localcloud.basics.credentials import FILE, Credentials
-from localcloud.events.http_api import Route
-from localcloud.functions.function import Outcome
-from localcloud.functions.runtime_api import RuntimeApi, Task
-from localcloud.http_server import server
-from localcloud.http_server.gate import Callers
-from localcloud.http_server.listener import listen
+from lifoq_localcloud.api.calls import CallLog
+from lifoq_localcloud.api.gateway import Gateway
+from lifoq_localcloud.basics.credentials import FILE, Credentials
+from lifoq_localcloud.events.http_api import Route
+from lifoq_localcloud.functions.function import Outcome
+from lifoq_localcloud.functions.runtime_api import RuntimeApi, Task
+from lifoq_localcloud.http_server import server
+from lifoq_localcloud.http_server.gate import Callers
+from lifoq_localcloud.http_server.listener import listen
 
 # Headers
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from localcloud.events.http_api import HttpAnswer, Route, ask
-from localcloud.functions.function import Outcome
+from lifoq_localcloud.events.http_api import HttpAnswer, Route, ask
+from lifoq_localcloud.functions.function import Outcome
 
 ROUTES = [
     Route(key=key, function_arn=f"arn:aws:lambda:us-east-1:123456789012:function:{name}")

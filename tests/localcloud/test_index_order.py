@@ -9,7 +9,7 @@ from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.table import Table
 
 from lifoq.items import schema
-from localcloud.moto_adapter.tables import JournaledTable
+from lifoq_localcloud.moto_adapter.tables import JournaledTable
 
 STATUSES = ("PENDING", "TAKEN", "FAILURE")
 

@@ -1,6 +1,6 @@
 """What somebody is told of what the local cloud leaves out."""
 
-from localcloud.deployments.inventory import Inventory
+from lifoq_localcloud.deployments.inventory import Inventory
 from tests.localcloud.template import of_type
 
 

@@ -15,9 +15,9 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from localcloud import LocalCloud, StartError
-from localcloud.basics.folder import hold
-from localcloud.commands import dev_command, serve_command
+from lifoq_localcloud import LocalCloud, StartError
+from lifoq_localcloud.basics.folder import hold
+from lifoq_localcloud.commands import dev_command, serve_command
 from tests.localcloud.harness import Deployed, deploy, eventually
 
 STOP_SECONDS = 300.0
@@ -28,7 +28,14 @@ ROOT = Path(__file__).parent.parent.parent
     ("number", "times"), [(signal.SIGINT, 1), (signal.SIGTERM, 200), (signal.SIGKILL, 1)]
 )
 def test_no_process_is_left_and_the_folder_is_free_however_it_ends(tmp_path, number, times):
-    command = [sys.executable, "-m", "localcloud", "serve", "--port=0", f"--directory={tmp_path}"]
+    command = [
+        sys.executable,
+        "-m",
+        "lifoq_localcloud",
+        "serve",
+        "--port=0",
+        f"--directory={tmp_path}",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         try:
             assert process.stdout is not None
@@ -55,7 +62,7 @@ def test_no_process_is_left_and_the_folder_is_free_however_it_ends(tmp_path, num
 def test_who_interrupts_a_deployment_is_obeyed_at_once_and_nothing_goes_on(tmp_path):
     """Its CDK application is one that never comes to its end."""
     (tmp_path / "cdk.json").write_text(json.dumps({"app": "sleep 7654"}))
-    command = [sys.executable, "-m", "localcloud", "dev", "--port=0", "--directory=cloud"]
+    command = [sys.executable, "-m", "lifoq_localcloud", "dev", "--port=0", "--directory=cloud"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
@@ -87,7 +94,7 @@ def _with_its_application(process: psutil.Process) -> list[int]:
 def test_it_ends_with_the_program_that_started_it(tmp_path):
     program = (
         "import pathlib, sys, time\n"
-        "from localcloud import LocalCloud\n"
+        "from lifoq_localcloud import LocalCloud\n"
         "with LocalCloud(pathlib.Path(sys.argv[1])) as cloud:\n"
         "    print(cloud.endpoint, flush=True)\n"
         "    time.sleep(600)\n"

@@ -7,7 +7,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from localcloud.functions.runtime_api import RuntimeApi, Task
+from lifoq_localcloud.functions.runtime_api import RuntimeApi, Task
 
 NEXT = "2018-06-01/runtime/invocation/next"
 ANSWER = "2018-06-01/runtime/invocation/1/response"

@@ -6,14 +6,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from localcloud.basics.timer import Timer
-from localcloud.events.schedule_expression import (
+from lifoq_localcloud.basics.timer import Timer
+from lifoq_localcloud.events.schedule_expression import (
     InvalidExpressionError,
     UnsupportedExpressionError,
     parse,
 )
-from localcloud.events.scheduler import Scheduler
-from localcloud.events.sources import ScheduleConfig
+from lifoq_localcloud.events.scheduler import Scheduler
+from lifoq_localcloud.events.sources import ScheduleConfig
 
 NOON = datetime(2026, 3, 28, 12, 0, tzinfo=UTC)
 """A Saturday; the night that follows begins summer time in Berlin."""

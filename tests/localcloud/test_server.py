@@ -5,10 +5,10 @@ import threading
 import pytest
 from botocore.exceptions import ClientError
 
-from localcloud.basics.clients import Clients
-from localcloud.basics.credentials import Credentials
-from localcloud.http_server import server
-from localcloud.http_server.listener import listen
+from lifoq_localcloud.basics.clients import Clients
+from lifoq_localcloud.basics.credentials import Credentials
+from lifoq_localcloud.http_server import server
+from lifoq_localcloud.http_server.listener import listen
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from botocore import auth
 from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 
-from localcloud.api import signatures
-from localcloud.api.signatures import SKEW_SECONDS, SignatureError, StaleError
-from localcloud.http_server.gate import signer
+from lifoq_localcloud.api import signatures
+from lifoq_localcloud.api.signatures import SKEW_SECONDS, SignatureError, StaleError
+from lifoq_localcloud.http_server.gate import signer
 
 SECRET = "known"  # noqa: S105 - as it says
 NOW = 1_800_000_000.0

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from localcloud.events import stream_poller
-from localcloud.events.sources import MappingConfig
-from localcloud.events.stream_poller import StreamPoller
-from localcloud.functions.function import Outcome, ThrottledError
-from localcloud.tables.journal import Journal, Write
+from lifoq_localcloud.events import stream_poller
+from lifoq_localcloud.events.sources import MappingConfig
+from lifoq_localcloud.events.stream_poller import StreamPoller
+from lifoq_localcloud.functions.function import Outcome, ThrottledError
+from lifoq_localcloud.tables.journal import Journal, Write
 from tests.localcloud.harness import eventually
 
 SETTINGS: dict[str, Any] = {

@@ -7,9 +7,9 @@ import threading
 from pathlib import Path
 from unittest.mock import Mock
 
-import localcloud
-from localcloud.basics import threads
-from localcloud.functions.runtime_api import RuntimeApi
+import lifoq_localcloud
+from lifoq_localcloud.basics import threads
+from lifoq_localcloud.functions.runtime_api import RuntimeApi
 
 
 def test_a_loop_that_fails_says_so_and_goes_on(monkeypatch, caplog):
@@ -35,7 +35,7 @@ def test_what_fails_at_the_end_because_of_it_is_not_told(caplog):
 
 
 def test_every_thread_has_the_guard():
-    folder = Path(localcloud.__file__).parent
+    folder = Path(lifoq_localcloud.__file__).parent
     unguarded = {
         file.name
         for file in folder.rglob("*.py")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-ROOTS: Final = ("lifoq", "functions", "analytics")
-"""Folders that mutants are drawn from."""
+ROOTS: Final = ("lifoq", "functions/lifoq_functions", "analytics/lifoq_analytics")
+"""Packages that mutants are drawn from."""
 
 COMPARED_AS: Final[dict[type[ast.cmpop], str]] = {
     ast.Lt: "<=",
@@ -55,7 +55,7 @@ class Mutant:
 
 
 def draw(root: Path, *, number: int, seed: int) -> list[Mutant]:
-    """As many mutants, each place of the three folders being as likely as any other."""
+    """As many mutants, each place of the three packages being as likely as any other."""
     everywhere = [
         mutant
         for folder in ROOTS

@@ -24,6 +24,7 @@ from tests.mutants.operators import ROOTS
 TELLS: Final = "__ran__"
 """The name by which a statement tells."""
 CODE: Final = Path.cwd()
+PACKAGES: Final = {Path(root).name for root in ROOTS}
 now: Final[set[str]] = set()
 """Places, ``path:line``, that have run since the test began."""
 
@@ -48,7 +49,7 @@ class Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname.partition(".")[0] not in ROOTS:
+        if fullname.partition(".")[0] not in PACKAGES:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and type(spec.loader) is SourceFileLoader:

@@ -1,5 +1,0 @@
-"""``python -m localcloud serve`` keeps a local cloud running."""
-
-from .commands import main
-
-main()
