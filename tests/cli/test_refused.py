@@ -130,6 +130,6 @@ def test_a_command_whose_extra_is_missing_says_what_to_install(command, monkeypa
     def missing(_name: str) -> Any:
         raise ModuleNotFoundError(name="pyspark")
 
-    monkeypatch.setattr(mounted.importlib, "import_module", missing)
+    monkeypatch.setattr(importlib, "import_module", missing)
     told = "this command needs pyspark: pip install 'lifoq[analytics]'\n"
     assert command("report") == (1, "", told)
