@@ -1,11 +1,51 @@
 """Task types, and which of them are a worker's own."""
 
 import functools
+import inspect
+import re
+from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
 from lifoq import InvalidInput, Processor, Queue, Registry, WorkerSettings
 from lifoq.worker.backlog.known_types import Types
+from lifoq.worker.handlers.backoff import Backoff
+from lifoq.worker.handlers.registry import TaskType, Terms
+
+DOCS = Path(__file__).parents[2] / "docs"
+TERMS = {
+    "max_attempts": 2,
+    "backoff": Backoff(immediate=2),
+    "timeout": 5,
+    "in_flight": 3,
+    "rate_limit": 0.5,
+    "per_key": 4,
+    "adaptive_concurrency": True,
+}
+"""Each term of a task type, with a value that is not its default."""
+NO_TERMS = {"name", "handler", "timed", "is_async"}
+"""What else a task type has."""
+
+
+def test_each_term_of_a_task_type_is_an_argument_of_task_and_reaches_the_type():
+    defaults = {term.name: term.default for term in fields(TaskType) if term.name not in NO_TERMS}
+    arguments = inspect.signature(Registry.task).parameters.values()
+    assert {one.name: one.default for one in arguments if one.kind is one.KEYWORD_ONLY} == defaults
+
+    registry = Registry()
+    registry.task("a", **TERMS)(yields_nothing)
+    assert {name: getattr(registry.get("a"), name) for name in defaults} == TERMS
+    assert all(TERMS[name] != default for name, default in defaults.items())
+
+
+def test_each_term_of_a_task_type_is_on_the_pages_for_types_in_code_and_for_targets():
+    table = (DOCS / "library.md").read_text().partition("| term | meaning | default |\n")[2]
+    rows = re.findall(r"^\| `(\w+)` \|", table.partition("\n\n")[0], re.MULTILINE)
+    assert sorted(rows) == sorted(TERMS)
+    sentence = re.search(r"^Both kinds have, .*$", (DOCS / "targets.md").read_text(), re.MULTILINE)
+    of_targets = {term.name for term in fields(Terms)} | {"timeout"}
+    assert {*re.findall(r"`(\w+)`", sentence[0])} == of_targets
 
 
 def test_a_name_has_one_handler_which_stays_what_it_was():
