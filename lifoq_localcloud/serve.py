@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lifoq_localcloud import moto_adapter
 from lifoq_localcloud.api.calls import CallLog
 from lifoq_localcloud.api.gateway import Gateway
 from lifoq_localcloud.basics.clients import Clients
 from lifoq_localcloud.basics.credentials import Credentials, without_proxy
 from lifoq_localcloud.cloud import LocalCloud
-from lifoq_localcloud.deployments import resources, stacks
+from lifoq_localcloud.deployments import stacks
+from lifoq_localcloud.deployments.resources import types
 from lifoq_localcloud.deployments.runtime import Runtime
 from lifoq_localcloud.http_server import server
 from lifoq_localcloud.http_server.gate import Callers
+from lifoq_localcloud.moto_adapter import access_keys, deployed
+from lifoq_localcloud.moto_adapter.install import install, moto
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +48,7 @@ def run(
     credentials = Credentials(endpoint=f"http://localhost:{http.port}")
     os.environ["MOTO_PORT"] = str(http.port)
     os.environ.update(without_proxy(os.environ))
-    callers = Callers(credentials, issued=moto_adapter.issued_secret)
+    callers = Callers(credentials, issued=access_keys.issued_secret)
     calls = CallLog(settings.directory / "calls.jsonl", callers)
     clients = Clients(credentials)
     runtime = Runtime(
@@ -57,17 +59,15 @@ def run(
         ttl_delay_seconds=settings.ttl_delay_seconds,
         first_retry_seconds=settings.first_retry_seconds,
     )
-    moto_adapter.install(
+    install(
         credentials=credentials,
         invoke=runtime.invoke,
         deliver=runtime.deliver,
         hand=runtime.hand,
     )
-    resources.install(clients)
-    stacks.install(check=moto_adapter.check)
-    gateways.append(
-        Gateway(runtime=runtime, moto=moto_adapter.application(), calls=calls, callers=callers)
-    )
+    types.install(clients)
+    stacks.install(check=deployed.check)
+    gateways.append(Gateway(runtime=runtime, moto=moto(), calls=calls, callers=callers))
     http.serve(until)
     try:
         credentials.write(settings.directory)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from lifoq_localcloud.basics.folder import private_file
-from lifoq_localcloud.deployments import resources
+from lifoq_localcloud.deployments.resources import types
 from lifoq_localcloud.events.schedule_expression import (
     InvalidExpressionError,
     UnsupportedExpressionError,
@@ -91,7 +91,7 @@ def _all(stacks: Stacks) -> Iterable[str]:
 def _of(kind: str, properties: dict[str, Any]) -> Iterable[str]:
     if kind in HARMLESS:
         return
-    if resources.is_stand_in(kind) and kind not in PASSIVE:
+    if types.is_stand_in(kind) and kind not in PASSIVE:
         yield f"{kind}: has an id, and nothing behind it"
     set_here = (f"{kind}.{name}" for name, value in properties.items() if _is_set(value))
     for name in (kind, *set_here):

@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lifoq_localcloud import moto_adapter
 from lifoq_localcloud.basics.clients import Clients
 from lifoq_localcloud.basics.credentials import Credentials
 from lifoq_localcloud.basics.timer import Timer
@@ -25,7 +24,7 @@ from lifoq_localcloud.functions.function import Outcome
 from lifoq_localcloud.functions.pool import Pool
 from lifoq_localcloud.functions.sandboxes import Sandboxes
 from lifoq_localcloud.http_server.gate import Callers
-from lifoq_localcloud.moto_adapter import tables
+from lifoq_localcloud.moto_adapter import deliveries, deployed, tables
 from lifoq_localcloud.tables.exports import Exports
 
 _LOG = logging.getLogger(__name__)
@@ -60,27 +59,27 @@ class Runtime:
         self._sandboxes = Sandboxes(
             directory=directory,
             credentials=credentials,
-            code=moto_adapter.function_code,
+            code=deployed.function_code,
             on_output=_put_metrics,
         )
         self._asynchronous = AsynchronousInvoker(
             pool=self._pools.get,
-            settings=moto_adapter.invoke_config,
-            send=moto_adapter.send,
+            settings=deployed.invoke_config,
+            send=deliveries.send,
             timer=self._timer,
             first_retry_seconds=first_retry_seconds,
         )
         self._scheduler = Scheduler(
-            schedules=moto_adapter.schedules,
-            delete=moto_adapter.delete_schedule,
+            schedules=deployed.schedules,
+            delete=deliveries.delete_schedule,
             hand=self.hand,
-            send=moto_adapter.send,
+            send=deliveries.send,
             timer=self._timer,
         )
         self._exports = Exports(
             table=lambda arn: tables.table(arn.rsplit("/", 1)[-1]),
-            bucket_exists=moto_adapter.bucket_exists,
-            put=moto_adapter.put_object,
+            bucket_exists=deliveries.bucket_exists,
+            put=deliveries.put_object,
         )
         self._timer.after(TTL_SECONDS, self._expire)
 
@@ -105,7 +104,7 @@ class Runtime:
         if self.knows(name):
             self.submit(name, body)
         elif notification.redrive_target:
-            moto_adapter.send(notification.redrive_target, body.decode())
+            deliveries.send(notification.redrive_target, body.decode())
 
     def reconcile(self) -> None:
         """Make what runs equal to what is deployed."""
@@ -114,7 +113,7 @@ class Runtime:
             self._reconcile_mappings()
             self._reconcile_queue_mappings()
             self._scheduler.wake()
-            for line in self._inventory.news(moto_adapter.deployed_resources()):
+            for line in self._inventory.news(deployed.deployed_resources()):
                 _LOG.warning(line)
 
     def export(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
@@ -123,7 +122,7 @@ class Runtime:
 
     def http_routes(self, api_id: str) -> list[Route] | None:
         """None where there is no such HTTP API."""
-        return moto_adapter.http_routes(api_id)
+        return deployed.http_routes(api_id)
 
     def control(self, action: str, arguments: dict[str, Any]) -> Any:
         """The control route: ``status``, ``kill`` and ``faults``."""
@@ -155,11 +154,11 @@ class Runtime:
     # How it follows the deployed stacks.
 
     def _reconcile_functions(self) -> None:
-        deployed = {config.name: config for config in moto_adapter.functions()}
-        self._callers.introduce(deployed)
-        for name in self._pools.keys() - deployed.keys():
+        configs = {config.name: config for config in deployed.functions()}
+        self._callers.introduce(configs)
+        for name in self._pools.keys() - configs.keys():
             self._pools.pop(name).close()
-        for name, config in deployed.items():
+        for name, config in configs.items():
             pool = self._pools.get(name)
             if pool is None:
                 self._pools[name] = Pool(config, self._sandboxes)
@@ -168,10 +167,10 @@ class Runtime:
         self._sandboxes.keep(lambda: set().union(*(one.digests() for one in self._pools.values())))
 
     def _reconcile_mappings(self) -> None:
-        deployed = {config.uuid: config for config in moto_adapter.mappings()}
-        for uuid in self._pollers.keys() - deployed.keys():
+        configs = {config.uuid: config for config in deployed.mappings()}
+        for uuid in self._pollers.keys() - configs.keys():
             self._pollers.pop(uuid).stop()
-        for uuid, config in deployed.items():
+        for uuid, config in configs.items():
             if uuid in self._pollers:
                 self._pollers[uuid].config = config
                 continue
@@ -182,15 +181,15 @@ class Runtime:
                 config=config,
                 stream=table.shard,
                 pool=self._pools.get,
-                send=moto_adapter.send,
+                send=deliveries.send,
                 keep=self._faults.keep_record,
             )
 
     def _reconcile_queue_mappings(self) -> None:
-        deployed = {config.uuid: config for config in moto_adapter.queue_mappings()}
-        for uuid in self._queue_pollers.keys() - deployed.keys():
+        configs = {config.uuid: config for config in deployed.queue_mappings()}
+        for uuid in self._queue_pollers.keys() - configs.keys():
             self._queue_pollers.pop(uuid).stop()
-        for uuid, config in deployed.items():
+        for uuid, config in configs.items():
             if uuid in self._queue_pollers:
                 self._queue_pollers[uuid].config = config
             else:
@@ -201,7 +200,7 @@ class Runtime:
     def hand(self, target_arn: str, body: str) -> bool:
         """To the target of a schedule or a rule: a function, queue or topic."""
         if target_arn.split(":")[2] != "lambda":
-            return moto_adapter.send(target_arn, body)
+            return deliveries.send(target_arn, body)
         name = target_arn.split(":")[6]
         if not self.knows(name):
             return False
@@ -217,4 +216,4 @@ class Runtime:
 
 def _put_metrics(line: bytes) -> None:
     for namespace, datum in metrics.data(line):
-        moto_adapter.put_metrics(namespace, [datum])
+        deliveries.put_metrics(namespace, [datum])

@@ -1,0 +1,68 @@
+"""The types of resources that stacks here may have."""
+
+from typing import Any, Final
+
+from moto.cloudformation import parsing
+from moto.cloudformation.models import CloudFormationBackend
+
+from lifoq_localcloud.deployments.resources import (  # noqa: F401 - moto finds what is defined
+    alarms,
+    buckets,
+    functions,
+    http_apis,
+    keys,
+    parameters,
+    queues,
+    schedules,
+    state_machines,
+    tables,
+    topics,
+)
+from lifoq_localcloud.deployments.resources.resource import Client, StandIn, call_by
+from lifoq_localcloud.moto_adapter.patch import replace
+
+NOTHING_BEHIND: Final = ("Custom::", "AWS::EC2::")
+"""Networks: nothing is needed of them here, and moto deletes them in an order that fails."""
+
+
+def install(client: Client) -> None:
+    """Teach moto these types. A type that neither of us knows becomes a ``StandIn``."""
+    call_by(client)
+    parsing.get_model_list.cache_clear()
+    parsing.get_model_map.cache_clear()
+    parsing.get_name_type_map.cache_clear()
+    replace(parsing, "resource_class_from_type", _class_of)
+    resolve = CloudFormationBackend._resolve_update_parameters  # noqa: SLF001 - no public way
+
+    def resolve_update_parameters(
+        backend: Any, instance: Any, incoming_params: list[Any]
+    ) -> dict[str, str]:
+        """The previous value of a parameter that was never given is its default."""
+        known = [
+            one
+            for one in incoming_params
+            if not one.get("UsePreviousValue") or one["ParameterKey"] in instance.parameters
+        ]
+        return resolve(backend, instance, known)
+
+    replace(CloudFormationBackend, "_resolve_update_parameters", resolve_update_parameters)
+    update = parsing.parse_and_update_resource
+
+    def update_resource(logical_id: str, resource_json: Any, resources: Any, **place: Any) -> Any:
+        """Update a resource. One that moto cannot change stays as it is; moto alone would lose it
+        from the stack."""
+        changed = update(logical_id, resource_json, resources, **place)
+        return resources[logical_id] if changed is None else changed
+
+    replace(parsing, "parse_and_update_resource", update_resource)
+
+
+def is_stand_in(resource_type: str) -> bool:
+    """True if a resource of this type only has an id here, and does nothing."""
+    return _class_of(resource_type) is StandIn
+
+
+def _class_of(resource_type: str) -> type[Any]:
+    if resource_type.startswith(NOTHING_BEHIND):
+        return StandIn
+    return parsing.get_model_map().get(resource_type, StandIn)

@@ -1,0 +1,44 @@
+"""The replacement of all that moto does otherwise than AWS."""
+
+from collections.abc import Callable
+from typing import Any
+
+from moto.core.config import default_user_config
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+
+from lifoq_localcloud.basics.credentials import Credentials
+from lifoq_localcloud.events.sources import Notification
+from lifoq_localcloud.moto_adapter import (
+    answers,
+    function_calls,
+    refusals,
+    rules,
+    state_machines,
+    subscriptions,
+    tables,
+)
+from lifoq_localcloud.moto_adapter.function_calls import Invoke
+from lifoq_localcloud.moto_adapter.rules import Hand
+
+
+def install(
+    *,
+    credentials: Credentials,
+    invoke: Invoke,
+    deliver: Callable[[Notification], None],
+    hand: Hand,
+) -> None:
+    """Put the local cloud behind moto's API: functions run, messages arrive, types are known."""
+    default_user_config["iam"] = {"load_aws_managed_policies": True}
+    tables.install()
+    answers.install()
+    rules.install(hand)
+    state_machines.install(credentials)
+    function_calls.install(invoke)
+    subscriptions.install(deliver)
+    refusals.install()
+
+
+def moto() -> Any:
+    """moto's WSGI application, for all services."""
+    return DomainDispatcherApplication(create_backend_app)
