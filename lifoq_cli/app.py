@@ -41,6 +41,7 @@ SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
         *(work.work, export.export),
     ),
 }
+HELP: Final = ["-h", "--help"]
 ELSEWHERE: Final = "More"
 """The section of what lies in other packages."""
 
@@ -64,6 +65,16 @@ class Root(click.Group):
             usage.speak_of_options(command)
             return command
         return super().get_command(ctx, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Say that a command which takes seconds to import begins, before it is imported."""
+        mount = mounted.MOUNTED.get(args[0])
+        asks_for_help = any(word in HELP for word in args)
+        if mount is not None and mount.begins and not (ctx.resilient_parsing or asks_for_help):
+            tell(mount.begins)
+        return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Without importing what is not called: it takes seconds, or is not installed."""
@@ -91,7 +102,7 @@ class Root(click.Group):
     name=PROGRAM,
     params=options.everywhere(hidden=False),
     epilog=EPILOG,
-    context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
+    context_settings={"max_content_width": 100, "help_option_names": HELP},
 )
 @click.version_option(lifoq.__version__)
 def root() -> None:

@@ -13,6 +13,7 @@ from lifoq.client.failures import Group, failures
 from lifoq.client.listing import Wanted
 from lifoq.items.schema import Status
 from lifoq_cli import moments, options
+from lifoq_cli.progress import progress
 from lifoq_cli.session import Session
 
 
@@ -25,7 +26,8 @@ def errors(session: Session, *, task_type: str | None) -> None:
     The largest group is the first. It reads the 10,000 newest failures at the most.
     """
     wanted = Wanted(status=Status.FAILURE, task_type=task_type, any_case=True)
-    found = failures(session.queue, wanted)
+    with progress("reading the failed tasks"):
+        found = failures(session.queue, wanted)
 
     def show(console: Console) -> None:
         if not found.groups:

@@ -11,6 +11,7 @@ from lifoq.errors import InvalidInput, LifoqError
 from lifoq.operating import deployment
 from lifoq.operating.account import Account
 from lifoq_cli import moments, options
+from lifoq_cli.progress import progress
 from lifoq_cli.session import Session
 
 PREFIX: Final = "exports/by-hand"
@@ -53,8 +54,11 @@ def export(session: Session, *, last: float | None, waits: bool) -> None:
         ExportFormat="DYNAMODB_JSON",
         **_changes(last),
     )["ExportDescription"]
-    found = _awaited(account, begun) if waits else begun
     place = f"s3://{deployed.export_bucket}/{PREFIX}/AWSDynamoDB/{_id(begun)}"
+    try:
+        found = _awaited(account, begun) if waits else begun
+    except KeyboardInterrupt:
+        raise session.interrupted(f"DynamoDB goes on with the export, to {place}") from None
     session.answer(
         {"export": begun["ExportArn"], "status": found["ExportStatus"], "path": place},
         lambda console: console.print(
@@ -84,11 +88,12 @@ def _id(export: dict[str, Any]) -> str:
 def _awaited(account: Account, begun: dict[str, Any]) -> dict[str, Any]:
     """ExportFailed."""
     found = begun
-    while found["ExportStatus"] == "IN_PROGRESS":
-        time.sleep(POLL)
-        found = account.call("dynamodb", "describe_export", ExportArn=begun["ExportArn"])[
-            "ExportDescription"
-        ]
+    with progress("exporting: DynamoDB takes some minutes, and does not say how many"):
+        while found["ExportStatus"] == "IN_PROGRESS":
+            time.sleep(POLL)
+            found = account.call("dynamodb", "describe_export", ExportArn=begun["ExportArn"])[
+                "ExportDescription"
+            ]
     if found["ExportStatus"] != "COMPLETED":
         code, message = found.get("FailureCode"), found.get("FailureMessage")
         raise ExportFailed(f"the export failed: {code}: {message}")

@@ -6,6 +6,7 @@ from typing import Final
 from lifoq.client.cells import Cells
 from lifoq.health import sweep_note as notes
 from lifoq.health.sweep_note import Note
+from lifoq.items.schema import SMOKE_TYPE
 from lifoq.items.task import Task
 from lifoq_cli.session import Queues, Session
 
@@ -18,7 +19,8 @@ def types(queue: Queues) -> list[str]:
     read for each cell."""
     every = queue.queues.values() if isinstance(queue, Cells) else (queue,)
     found = (notes.read(one.store) for one in every)
-    return sorted({name for note in found for name in (*note.known_types, *note.unknown_types)})
+    names = {name for note in found for name in (*note.known_types, *note.unknown_types)}
+    return sorted(names - {SMOKE_TYPE})
 
 
 def tell_if_lacking(session: Session, task: Task) -> None:
@@ -35,7 +37,8 @@ def tell_if_lacking(session: Session, task: Task) -> None:
 
 
 def _others(note: Note) -> str:
-    if not note.known_types:
+    known = [name for name in note.known_types if name != SMOKE_TYPE]
+    if not known:
         return ""
-    more = ", …" if len(note.known_types) > NAMED else ""
-    return f", but for {', '.join(note.known_types[:NAMED])}{more}"
+    more = ", …" if len(known) > NAMED else ""
+    return f", but for {', '.join(known[:NAMED])}{more}"

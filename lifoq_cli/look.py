@@ -23,6 +23,7 @@ from lifoq.operating.processing import known_paused
 from lifoq.operating.quotas import find_quotas
 from lifoq.store.table import Count
 from lifoq_cli import options, quotas, statuses, tasks
+from lifoq_cli.progress import progress
 from lifoq_cli.session import Queues, Session, print_json
 
 STATUSES: Final = [status.value for status in LISTED]
@@ -47,8 +48,9 @@ def stats(session: Session) -> None:
     counts it. Where limits hold over all workers together, it tells how much of each
     workers hold.
     """
-    found, limits = session.queue.stats(), find_quotas(session.queue)
-    paused = Pause.of(session)
+    with progress("counting"):
+        found, limits = session.queue.stats(), find_quotas(session.queue)
+        paused = Pause.of(session)
     said = headline(found, paused=paused.is_so)
 
     def show(console: Console) -> None:
@@ -185,7 +187,8 @@ def list_(
         newer_than=newer_than,
         any_case=True,
     )
-    found, more = search(session.queue, wanted, limit=limit)
+    with progress("looking for tasks that match"):
+        found, more = search(session.queue, wanted, limit=limit)
     readable = [task for task in found if isinstance(task, Task)]
 
     def show(console: Console) -> None:
@@ -226,7 +229,8 @@ def wait(session: Session, task_id: str, timeout: float) -> None:
     Exit status 3 where it failed, was cancelled or was shed, 4 where it has not ended in time.
     """
     try:
-        result = session.queue.wait(task_id, timeout=timeout)
+        with progress(f"waiting for {harmless(task_id)}, {spoken(timeout)} at the most"):
+            result = session.queue.wait(task_id, timeout=timeout)
     except (TaskFailed, TaskCancelled, TaskShed) as ended:
         session.tell(str(ended))
         raise click.exceptions.Exit(statuses.BAD_NEWS) from ended

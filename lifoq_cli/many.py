@@ -3,24 +3,17 @@ what was done where somebody ends it."""
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-from lifoq_cli import statuses
+from lifoq_cli.progress import progress
 from lifoq_cli.session import Session
 
 AT_ONCE: Final = 10
 """Calls at a time: as many connections as a boto3 client keeps by default."""
-SILENT: Final = 2.0
-"""Seconds for which nothing is drawn."""
 
 
 @dataclass(kw_only=True)
@@ -42,18 +35,17 @@ class Many:
         before, an interrupt or an error, ends once the calls under way are over, and the person is
         told how far it came. Exits with status 130 at an interrupt."""
         try:
-            with bar(self.done_word, total=len(ids)) as advance:
+            with progress(self.done_word, total=len(ids)) as advance:
                 self._run(ids, advance)
         except KeyboardInterrupt:
-            self._tell(len(ids), "interrupted")
-            raise click.exceptions.Exit(statuses.INTERRUPTED) from None
+            raise self.session.interrupted(self._done_of(len(ids))) from None
         except Exception:
-            self._tell(len(ids), "not all of it was done")
+            self.session.tell(f"not all of it was done: {self._done_of(len(ids))}")
             raise
         return self.changed
 
-    def _tell(self, total: int, why: str) -> None:
-        self.session.tell(f"{why}: {self.changed:,} of {total:,} were {self.done_word}")
+    def _done_of(self, total: int) -> str:
+        return f"{self.changed:,} of {total:,} were {self.done_word}"
 
     def _run(self, ids: Sequence[str], advance: Callable[[int], None]) -> None:
         waiting = iter(ids)
@@ -79,27 +71,3 @@ class Many:
         if self.change(task_id):
             with self._counting:
                 self.changed += 1
-
-
-@contextmanager
-def bar(done_word: str, *, total: int) -> Iterator[Callable[[int], None]]:
-    """Yield what is told how many of ``total`` are over. On a terminal a bar shows it, once that
-    takes longer than ``SILENT`` seconds."""
-    console = Console(stderr=True)
-    columns = (
-        *(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()),
-        TimeRemainingColumn(),
-    )
-    began = time.monotonic()
-    shown = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-    task = shown.add_task(done_word, total=total)
-
-    def advance(over: int) -> None:
-        shown.update(task, completed=over)
-        if not shown.live.is_started and time.monotonic() - began > SILENT:
-            shown.start()
-
-    try:
-        yield advance
-    finally:
-        shown.stop()

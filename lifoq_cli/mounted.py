@@ -19,6 +19,8 @@ class Mounted:
     """The command's entry point: ``module:name``."""
     extra: str
     help: str
+    begins: str | None = None
+    """A word for whoever waits, since what is imported takes seconds."""
 
 
 MOUNTED: Final = {
@@ -31,6 +33,7 @@ MOUNTED: Final = {
         "lifoq_localcloud.commands:dev_command",
         "local",
         "Run this folder's CDK application on this machine, and follow its files.",
+        begins="Starting the local cloud …",
     ),
     "cdk": Mounted(
         "lifoq_project.commands:cdk", "cdk", "Run the CDK CLI, in the version that fits."
@@ -42,6 +45,7 @@ MOUNTED: Final = {
         "lifoq_console.command:console",
         "console",
         "See a queue, and steer it, in a browser on this machine.",
+        begins="Starting the console …",
     ),
     "report": Mounted(
         "lifoq_analytics.report:report",
@@ -52,6 +56,7 @@ MOUNTED: Final = {
         "lifoq_localcloud.commands:serve_command",
         "local",
         "Run the local cloud until Ctrl-C or SIGTERM.",
+        begins="Starting the local cloud …",
     ),
 }
 

@@ -2,22 +2,20 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import click
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from lifoq.errors import InvalidInput, LifoqError
 from lifoq.items.task import NewTask
 from lifoq.items.terms import Choice, Count, Door, Moment, Seconds, SecondsOrMoment, Term, at
 from lifoq.store.puts import PutOutcome
 from lifoq_cli import completion, known, moments, options, statuses, tasks
+from lifoq_cli.progress import progress
 from lifoq_cli.session import Session
 
 CHUNK: Final = 500
@@ -160,24 +158,52 @@ def _times(found: dict[str, Any]) -> dict[str, Any]:
 
 def _put_lines(session: Session, reader: _Reader) -> None:
     done = {"put": 0, "there_before": 0, "not_put": 0}
-    numbered = enumerate(sys.stdin.buffer if sys.stdin else (), start=1)
+    source = sys.stdin.buffer if sys.stdin else None
+    numbered = enumerate(source or (), start=1)
     lines = ((number, line) for number, line in numbered if line.strip())
     queue = session.queue
-    with _progress() as advance:
-        while chunk := list(islice(lines, CHUNK)):
-            before = sum(done.values())
-            try:
-                new = [reader.task(number, line) for number, line in chunk]
-                outcomes = queue.put_many(new, on_progress=_from(before, advance))
-            except InvalidInput as error:
-                raise BadLine(_located(chunk, error) + _so_far(before)) from error
-            except BadLine as error:
-                raise BadLine(str(error) + _so_far(before)) from error
-            _count(session, chunk, outcomes, done)
-            advance(sum(done.values()))
+    chunk: list[tuple[int, bytes]] = []
+    try:
+        with progress("put", total=_lines_of(source)) as advance:
+            while chunk := list(islice(lines, CHUNK)):
+                before = sum(done.values())
+                try:
+                    new = [reader.task(number, line) for number, line in chunk]
+                    outcomes = queue.put_many(new, on_progress=_from(before, advance))
+                except InvalidInput as error:
+                    raise BadLine(_located(chunk, error) + _so_far(before)) from error
+                except BadLine as error:
+                    raise BadLine(str(error) + _so_far(before)) from error
+                _count(session, chunk, outcomes, done)
+                advance(sum(done.values()))
+                chunk = []
+    except KeyboardInterrupt:
+        raise session.interrupted(_done_so_far(chunk, done)) from None
     session.answer(done, lambda console: console.print(_summary(done)))
     if done["not_put"]:
         raise click.exceptions.Exit(statuses.BAD_NEWS)
+
+
+def _lines_of(source: IO[bytes] | None) -> int | None:
+    """Count the lines that are to be put, where the input is a file; None for a pipe, which tells
+    its length when it ends."""
+    try:
+        if source is None or not source.seekable():
+            return None
+        begin = source.tell()
+    except OSError:
+        return None
+    number = sum(1 for line in source if line.strip())
+    source.seek(begin)
+    return number
+
+
+def _done_so_far(chunk: list[tuple[int, bytes]], done: dict[str, int]) -> str:
+    """``chunk``: the lines that were under way, with their numbers."""
+    if not chunk:
+        return _summary(done)
+    (first, _), (last, _) = chunk[0], chunk[-1]
+    return f"{_summary(done)}; of the lines {first:,} to {last:,} some were put, perhaps"
 
 
 def _from(start: int, advance: Callable[[int], None]) -> Callable[[int], None]:
@@ -216,15 +242,3 @@ def _summary(done: dict[str, int]) -> str:
     if done["not_put"]:
         text += f", {done['not_put']:,} not confirmed: perhaps put, perhaps not"
     return text
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int], None]]:
-    """Tells how many are done, on a terminal only."""
-    console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} put"), TimeElapsedColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done: bar.update(task, completed=done)

@@ -20,7 +20,7 @@ from lifoq.environment import Variable
 from lifoq.errors import LifoqError, QueueMisconfigured
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.operating.processing import Processing
-from lifoq_cli import folder
+from lifoq_cli import folder, statuses
 
 Queues = Queue | Cells
 
@@ -164,6 +164,12 @@ class Session:
     def tell(self, sentence: str) -> None:
         """To the standard error, which leaves the standard output to the answer."""
         tell(sentence)
+
+    def interrupted(self, done: str) -> click.exceptions.Exit:
+        """Tell somebody who ended the command what was done; return what ends it, with status
+        130."""
+        self.tell(f"interrupted: {done}")
+        return click.exceptions.Exit(statuses.INTERRUPTED)
 
     def confirm(self, question: str) -> bool:
         """Return True if a person, or --yes, says so. Raises NotAnswered."""

@@ -32,6 +32,7 @@ from lifoq.metrics import DIMENSION, NAMESPACE, Metric, service
 from lifoq.operating.account import Account
 from lifoq.operating.processing import Processing
 from lifoq_cli import completion, moments, options, signals, statuses
+from lifoq_cli.progress import progress
 from lifoq_cli.session import Session
 
 PATIENCE: Final = 90.0
@@ -324,7 +325,9 @@ def _counted(account: Account, name: str, since: int) -> float:
 def _tried(trial: Trial) -> Iterator[Seen]:
     for step, look in STEPS.items():
         try:
-            yield Seen(step=step, well=True, what=look(trial))
+            with progress(f"trying: {step}"):
+                seen = Seen(step=step, well=True, what=look(trial))
+            yield seen
         except (Wrong, WaitTimeout, TaskFailed, TaskCancelled, TaskShed, TaskNotFound) as error:
             yield Seen(step=step, well=False, what=str(error))
 

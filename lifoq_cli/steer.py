@@ -1,6 +1,6 @@
 """Commands that change what becomes of tasks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
 
@@ -15,6 +15,7 @@ from lifoq.items.task import Task
 from lifoq.store.table import LARGEST_PAGE, Count
 from lifoq_cli import options, tasks
 from lifoq_cli.many import Many
+from lifoq_cli.progress import progress
 from lifoq_cli.session import Queues, Session
 
 
@@ -97,7 +98,7 @@ def redrive(
             check_rate("per_second", per_second)
         wanted = Wanted(status=Status.FAILURE, task_type=task_type, error_type=error)
         # The ids first: a redriven task may fail again, and come by a second time.
-        ids = list(islice(_failed(queue, wanted), limit))
+        ids = _listed(session, islice(_failed(queue, wanted), limit))
         number = 0
         if not ids:
             session.tell(f"no failed task of {session.title} matches")
@@ -109,6 +110,19 @@ def redrive(
                 per_second=per_second,
             ).run(ids)
     session.answer({"redriven": number}, lambda console: console.print(f"{number:,} redriven"))
+
+
+def _listed(session: Session, ids: Iterable[str]) -> list[str]:
+    """Read the ids of what is to be changed, before anything is."""
+    found: list[str] = []
+    try:
+        with progress("found") as advance:
+            for task_id in ids:
+                found.append(task_id)
+                advance(len(found))
+    except KeyboardInterrupt:
+        raise session.interrupted("nothing was changed") from None
+    return found
 
 
 def _failed(queue: Queues, wanted: Wanted) -> Iterator[str]:
@@ -125,8 +139,14 @@ def _failed(queue: Queues, wanted: Wanted) -> Iterator[str]:
 def _redrives(number: int, failed: Count, title: str) -> str:
     """``failed`` may be a moment behind ``number``."""
     if failed.value <= number:
-        return f"Redrive {number:,} failed tasks of {title}?"
-    return f"Redrive {number:,} of {failed} failed tasks of {title}?"
+        return f"Redrive {_tasks(Count(value=number, capped=False), 'failed')} of {title}?"
+    return f"Redrive {number:,} of {_tasks(failed, 'failed')} of {title}?"
+
+
+def _tasks(number: Count, state: str) -> str:
+    """Say a number of tasks: ``1 waiting task``, ``1,248 failed tasks``."""
+    one = number == Count(value=1, capped=False)
+    return f"{number} {state} {'task' if one else 'tasks'}"
 
 
 def _changed(change: Callable[[str], Task], task_id: str) -> bool:
@@ -156,12 +176,12 @@ def purge(session: Session) -> None:
     waiting, number = stats.live + stats.delayed, 0
     if waiting == Count(value=0, capped=False):
         session.tell(f"nothing waits in {session.title}")
-    elif session.confirm(f"Cancel {waiting} waiting tasks of {session.title}?"):
+    elif session.confirm(f"Cancel {_tasks(waiting, 'waiting')} of {session.title}?"):
         number = Many(
             session=session,
             done_word="cancelled",
             change=lambda one: _changed(partial(queue.cancel, running=False), one),
-        ).run(list(_waiting(queue)))
+        ).run(_listed(session, _waiting(queue)))
     session.answer({"cancelled": number}, lambda console: console.print(f"{number:,} cancelled"))
 
 

@@ -1,6 +1,7 @@
 """The command that examines a deployed queue."""
 
 import textwrap
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -9,12 +10,14 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from lifoq.basics.shown import harmless
 from lifoq.errors import LifoqError
 from lifoq.operating.account import Account
 from lifoq_cli import aws_words, completion, statuses
 from lifoq_cli.doctor import access, bucket, loop, table, watched
 from lifoq_cli.doctor.finding import Check, Finding
 from lifoq_cli.doctor.patient import OutOfReach, Patient
+from lifoq_cli.progress import progress
 from lifoq_cli.session import Session
 
 CHECKS: Final = (
@@ -74,7 +77,8 @@ def doctor(session: Session, name: str | None) -> None:
     answers = []
     for queue in session.names:
         patient = Patient(name=queue, account=Account(**session.client_arguments))
-        results = _examined(patient)
+        with progress(f"examining {harmless(queue)}", total=len(CHECKS)) as advance:
+            results = _examined(patient, advance)
         sick = sick or any(result.findings for result in results)
         answers.append((queue, results))
     session.answer(
@@ -85,11 +89,15 @@ def doctor(session: Session, name: str | None) -> None:
         raise click.exceptions.Exit(statuses.BAD_NEWS)
 
 
-def _examined(patient: Patient) -> list[Result]:
-    """Without credentials nothing else can be asked."""
-    first, *others = CHECKS
-    found = _result(first, patient)
-    return [found] if found.findings else [found, *(_result(one, patient) for one in others)]
+def _examined(patient: Patient, advance: Callable[[int], None]) -> list[Result]:
+    """Without credentials nothing else can be asked. ``advance`` hears how many checks are done."""
+    found: list[Result] = []
+    for check in CHECKS:
+        found.append(_result(check, patient))
+        advance(len(found))
+        if found[0].findings:
+            break
+    return found
 
 
 def _result(check: Check, patient: Patient) -> Result:
@@ -145,4 +153,10 @@ def _print(console: Console, answers: list[tuple[str, list[Result]]]) -> None:
                 line = f"not checked: {result.not_checked}"
                 console.print(Padding(line, (0, 0, 0, 2), style="dim"))
         number = sum(len(result.findings) for result in results)
-        console.print(f"{number} findings" if number else "all is well", style="bold")
+        console.print(_total(number), style="bold")
+
+
+def _total(findings: int) -> str:
+    if not findings:
+        return "all is well"
+    return "1 finding" if findings == 1 else f"{findings} findings"

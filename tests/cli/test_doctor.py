@@ -158,7 +158,7 @@ class Answers(Account):
 
 
 def examined(**answers: Answer) -> list[command.Result]:
-    return command._examined(Patient(name="dev", account=Answers(**answers)))
+    return command._examined(Patient(name="dev", account=Answers(**answers)), lambda _over: None)
 
 
 def table(**changes: Any) -> Answer:
@@ -309,7 +309,7 @@ def test_a_person_reads_what_is_wrong_what_it_means_what_mends_it_and_what_was_n
     assert lines[at + 1] == "Point-in-time recovery is off."
     assert lines[at + 3].startswith("→ aws dynamodb update-continuous-backups --table-name ")
     assert lines[lines.index("? TTL") + 1] == "not checked: grant it a:B"
-    assert (status, "✓ table" in lines, lines[-1]) == (3, True, "1 findings")
+    assert (status, "✓ table" in lines, lines[-1]) == (3, True, "1 finding")
 
 
 @mock_aws

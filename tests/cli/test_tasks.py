@@ -209,6 +209,38 @@ def test_an_error_in_the_midst_of_many_says_what_was_done(queue, lifoq, monkeypa
     assert status == 1
 
 
+def test_who_interrupts_a_put_of_many_is_told_what_was_put(queue, lifoq, monkeypatch):
+    put_many = queue.put_many
+
+    def interrupted_in_the_second_chunk(new, **more):
+        if queue.waiting().value:
+            raise KeyboardInterrupt
+        return put_many(new, **more)
+
+    monkeypatch.setattr(queue, "put_many", interrupted_in_the_second_chunk)
+    status, printed, told = lifoq("put", "a", "--lines", stdin="1\n" * 1_200)
+    assert (status, printed) == (130, "")
+    said = "interrupted: 500 put; of the lines 501 to 1,000 some were put, perhaps\n"
+    assert (told, queue.waiting().value) == (said, 500)
+
+
+def test_who_interrupts_a_change_of_many_before_it_begins_is_told_that_nothing_was_done(
+    queue, lifoq, monkeypatch
+):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(queue, "search", interrupted)
+    assert lifoq("redrive", "--yes") == (130, "", "interrupted: nothing was changed\n")
+
+
+def test_one_task_is_asked_about_as_one(queue, lifoq):
+    queue.put("a", task_id="t")
+    assert lifoq("purge", stdin="n\n")[2] == "Cancel 1 waiting task of t? [y/N] "
+    fail(queue, "t")
+    assert lifoq("redrive", stdin="n\n")[2] == "Redrive 1 failed task of t? [y/N] "
+
+
 def test_so_many_a_second_are_redriven_and_no_more(queue, lifoq):
     for number in range(4):
         queue.put("a", task_id=f"t{number}")
