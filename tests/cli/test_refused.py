@@ -133,3 +133,12 @@ def test_a_command_whose_extra_is_missing_says_what_to_install(command, monkeypa
     monkeypatch.setattr(importlib, "import_module", missing)
     told = "this command needs pyspark: pip install 'lifoq[analytics]'\n"
     assert command("report") == (1, "", told)
+
+
+def test_a_command_that_is_slow_to_import_says_that_it_begins(command, monkeypatch):
+    def load(_mounted: mounted.Mounted) -> click.Command:
+        raise mounted.NotInstalled("it is imported now")
+
+    monkeypatch.setattr(mounted, "load", load)
+    assert command("dev")[2] == "Starting the local cloud …\nit is imported now\n"
+    assert command("dev", "--help")[2] == "it is imported now\n"

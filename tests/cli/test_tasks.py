@@ -252,7 +252,7 @@ def test_so_many_a_second_are_redriven_and_no_more(queue, lifoq):
 
 def test_a_put_of_a_type_that_no_worker_has_says_so(queue, lifoq):
     assert lifoq("put", "mail.sent")[2] == "", "no sweep has come by yet"
-    notes.write(queue.store, notes.Note(known_types=("mail.send", "report")))
+    notes.write(queue.store, notes.Note(known_types=("lifoq.smoke", "mail.send", "report")))
     assert lifoq("put", "mail.send")[2] == ""
     status, printed, told = lifoq("--json", "put", "mail.sent")
     assert (status, json.loads(printed)["task_type"]) == (0, "mail.sent")
