@@ -13,7 +13,7 @@ from lifoq.client.queue import Queue
 from lifoq.health.statistics import QueueStats
 from lifoq.operating.processing import Switch, known_paused
 from lifoq_console import traffic
-from lifoq_console.traffic import Look, Traffic
+from lifoq_console.traffic import Kept, Look, Traffic
 
 _FRESH: Final = 20.0
 """Seconds for which what CloudWatch said is used again: it is asked for money, and has a new value
@@ -36,7 +36,7 @@ class Subject:
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
-        self._traffic: dict[int, tuple[float, Traffic | None]] = {}
+        self._kept: dict[int, tuple[float, Kept | None]] = {}
         """By the length of its parts: when CloudWatch was asked, and what it said."""
         self._looks: deque[Look] = deque(maxlen=_LOOKS)
 
@@ -54,12 +54,12 @@ class Subject:
         """In parts of so many seconds, with what the console saw itself; None where CloudWatch does
         not answer, and ``problem`` says why."""
         with self._lock:
-            asked, found = self._traffic.get(step, (-_FRESH, None))
+            asked, found = self._kept.get(step, (-_FRESH, None))
             if self.cloudwatch is not None and time.monotonic() - asked >= _FRESH:
                 try:
                     found = traffic.read(self.cloudwatch, self.name, time.time(), step)
                     self.problem = None
                 except (BotoCoreError, ClientError) as error:
                     found, self.problem = None, str(error)
-                self._traffic[step] = time.monotonic(), found
-            return found and found.with_looks(tuple(self._looks))
+                self._kept[step] = time.monotonic(), found
+            return None if found is None else found.with_looks(tuple(self._looks))

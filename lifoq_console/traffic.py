@@ -1,26 +1,35 @@
-"""The last hour, day or week, in equal parts, as CloudWatch has it."""
+"""The last hour, day or week, in equal parts: from CloudWatch, which keeps the past, and from what
+the console has read of the table itself.
+"""
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from lifoq.health.statistics import QueueStats
+from lifoq.health.sweep_note import LATELY
 from lifoq.metrics import DIMENSION, NAMESPACE, Metric, service
 
 PARTS: Final = 60
 RANGES: Final = {"1h": 60, "6h": 360, "1d": 1_440, "7d": 10_080}
 """The seconds that one part of the chart stands for, by range: CloudWatch takes whole minutes."""
-_SUMS: Final = {
-    "done": Metric.TASKS_SUCCEEDED,
-    "failed": Metric.TASKS_FAILED,
-    "shed": Metric.TASKS_SHED,
+_ASKED: Final = {
+    "done": (Metric.TASKS_SUCCEEDED, "Sum"),
+    "failed": (Metric.TASKS_FAILED, "Sum"),
+    "deleted": (Metric.TASKS_SHED, "Sum"),
+    "expired": (Metric.TASKS_EXPIRED_PRESENT, "Maximum"),
+    "waiting": (Metric.TASKS_PENDING, "Maximum"),
+    "newest": (Metric.NEWEST_WAITING_AGE, "Maximum"),
+    "oldest": (Metric.OLDEST_WAITING_AGE, "Maximum"),
+    "begun": (Metric.WAIT, "SampleCount"),
+    "waited": (Metric.WAIT, "Sum"),
 }
-_GAUGES: Final = {
-    "waiting": Metric.TASKS_PENDING,
-    "newest": Metric.NEWEST_WAITING_AGE,
-    "oldest": Metric.OLDEST_WAITING_AGE,
-}
+"""The metric and the statistic of each series."""
+_LOOKED: Final = ("expired", "waiting", "newest", "oldest")
+"""The series that the console reads of the table itself, too."""
+Series = tuple[float | None, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +42,9 @@ class Look:
     waiting: float
     newest: float
     oldest: float
+    expired: float
+    """Tasks past their deadline that are still there."""
+    shed_lately: float
 
     @classmethod
     def of(cls, stats: QueueStats, *, at: float) -> "Look":
@@ -41,68 +53,134 @@ class Look:
             waiting=stats.live.value,
             newest=stats.newest_waiting_seconds or 0.0,
             oldest=stats.oldest_waiting_seconds or 0.0,
+            expired=stats.expired_present.value,
+            shed_lately=stats.shed_lately.value,
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Traffic:
-    """Values for each of the last PARTS parts, oldest first; None where CloudWatch has none.
+    """Values for each of the last PARTS parts, oldest first; None where there is none.
 
     ``done``, ``failed`` and ``shed`` are tasks in that part, ``waiting`` tasks, ``newest`` and
-    ``oldest`` the ages of waiting tasks in seconds.
+    ``oldest`` the ages of waiting tasks in seconds. A task is shed at its deadline, whenever
+    DynamoDB deletes it.
     """
 
     step: int
     """Seconds that one part stands for."""
     starts: tuple[int, ...]
     """In epoch seconds."""
-    done: tuple[float | None, ...]
-    failed: tuple[float | None, ...]
-    shed: tuple[float | None, ...]
-    waiting: tuple[float | None, ...]
-    newest: tuple[float | None, ...]
-    oldest: tuple[float | None, ...]
+    done: Series
+    failed: Series
+    shed: Series
+    waiting: Series
+    newest: Series
+    oldest: Series
 
     def lately(self, name: str, parts: int = 5) -> float:
         """The sum over the last parts."""
         return sum(value or 0 for value in getattr(self, name)[-parts:])
 
-    def with_looks(self, looks: Iterable[Look]) -> "Traffic":
-        """The most of both in each part."""
-        most = {name: dict(zip(self.starts, getattr(self, name), strict=True)) for name in _GAUGES}
-        for look in looks:
-            for name, values in most.items():
+    @property
+    def is_empty(self) -> bool:
+        names = ("done", "failed", "shed", "waiting", "newest", "oldest")
+        return all(value is None for name in names for value in getattr(self, name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """The metrics that CloudWatch keeps, in parts: one before those that are shown, too, with which
+    the first of them is compared."""
+
+    step: int
+    starts: tuple[int, ...]
+    series: Mapping[str, Series]
+
+    def with_looks(self, looks: Sequence[Look]) -> Traffic:
+        """Return what is shown: in each part the most of both."""
+        series = {**self.series, **self._most(looks)}
+        shed = _shed(series["deleted"], series["expired"])[1:]
+        if looks:
+            shed = self._with_the_latest(shed, looks[-1].shed_lately)
+        waiting = _waiting(series["waiting"], series["begun"], series["waited"], self.step)
+        return Traffic(
+            step=self.step,
+            starts=self.starts[1:],
+            shed=shed,
+            waiting=waiting[1:],
+            **{name: series[name][1:] for name in ("done", "failed", "newest", "oldest")},
+        )
+
+    def _most(self, looks: Iterable[Look]) -> dict[str, Series]:
+        found = {}
+        for name in _LOOKED:
+            values = dict(zip(self.starts, self.series[name], strict=True))
+            for look in looks:
                 start = int(look.at) // self.step * self.step
                 if start in values:
                     values[start] = max(values[start] or 0.0, getattr(look, name))
-        changed: dict[str, Any] = {name: tuple(values.values()) for name, values in most.items()}
-        return replace(self, **changed)
+            found[name] = tuple(values.values())
+        return found
 
-    @property
-    def is_empty(self) -> bool:
-        return all(value is None for name in (*_SUMS, *_GAUGES) for value in getattr(self, name))
+    def _with_the_latest(self, shed: Series, lately: float) -> Series:
+        """Add to the newest part what the table tells beyond the metrics, which come later."""
+        parts = math.ceil(LATELY / self.step) + 1
+        more = lately - sum(value or 0 for value in shed[-parts:])
+        return (*shed[:-1], (shed[-1] or 0.0) + more) if more > 0 else shed
 
 
-def read(cloudwatch: Any, queue_name: str, now: float, step: int) -> Traffic:
-    """The PARTS before ``now`` (epoch seconds), the one that has just begun included. What boto3
-    raises, passes."""
+def _shed(deleted: Series, expired: Series) -> Series:
+    """Return how many tasks came past their deadline in each part.
+
+    Tasks that were deleted up to a moment, and those that are past their deadline and still there,
+    are all that were shed by then. So a task counts at its deadline, and not once more when it is
+    deleted. In the part in which it is deleted it may have been seen before: only what was deleted
+    in earlier parts is added to what was seen. What was there at the first sight was shed before.
+    """
+    found: list[float | None] = []
+    total = gone = 0.0
+    is_first = True
+    for lost, there in zip(deleted, expired, strict=True):
+        seen = 0.0 if there is None else gone + there
+        if there is not None and is_first:
+            total, is_first = max(total, seen), False
+        gone += lost or 0.0
+        before, total = total, max(total, seen, gone)
+        found.append(total - before or None)
+    return tuple(found)
+
+
+def _waiting(gauges: Series, begun: Series, waited: Series, step: int) -> Series:
+    """Return how many tasks waited in each part, at least.
+
+    What came and was begun between two sweeps is in no gauge. By the seconds that those tasks
+    waited, so many did on average (Little's law); and no more than were begun.
+    """
+    return tuple(
+        max(gauge or 0.0, float(round(min(number, seconds / step))))
+        if number and seconds
+        else gauge
+        for gauge, number, seconds in zip(gauges, begun, waited, strict=True)
+    )
+
+
+def read(cloudwatch: Any, queue_name: str, now: float, step: int) -> Kept:
+    """Read the PARTS before ``now`` (epoch seconds), the one that has just begun included. Whatever
+    boto3 raises, passes."""
     end = int(now) // step * step + step
-    starts = tuple(range(end - PARTS * step, end, step))
+    starts = tuple(range(end - (PARTS + 1) * step, end, step))
     answer = cloudwatch.get_metric_data(
         MetricDataQueries=[
             _query(name, metric, statistic, queue_name, step)
-            for metrics, statistic in ((_SUMS, "Sum"), (_GAUGES, "Maximum"))
-            for name, metric in metrics.items()
+            for name, (metric, statistic) in _ASKED.items()
         ],
         StartTime=dt.datetime.fromtimestamp(starts[0], dt.UTC),
         EndTime=dt.datetime.fromtimestamp(end, dt.UTC),
     )
     found = {result["Id"]: _by_part(result, step) for result in answer["MetricDataResults"]}
-    values = {
-        name: tuple(found.get(name, {}).get(start) for start in starts)
-        for name in (*_SUMS, *_GAUGES)
-    }
-    return Traffic(step=step, starts=starts, **values)
+    series = {name: tuple(found.get(name, {}).get(start) for start in starts) for name in _ASKED}
+    return Kept(step=step, starts=starts, series=series)
 
 
 def _query(name: str, metric: Metric, statistic: str, queue_name: str, step: int) -> dict[str, Any]:

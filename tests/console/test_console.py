@@ -150,7 +150,7 @@ class Metrics:
 
     def get_metric_data(self, MetricDataQueries, StartTime, EndTime):  # noqa: N803 - boto3's names
         part = dt.timedelta(seconds=MetricDataQueries[0]["MetricStat"]["Period"])
-        assert EndTime - StartTime == 60 * part
+        assert EndTime - StartTime == 61 * part
         times = [EndTime - number * part for number in range(5, 0, -1)]
         return {
             "MetricDataResults": [
@@ -186,7 +186,8 @@ def test_the_first_sentence_is_the_tables_and_charts_show_what_the_console_saw(q
     assert "shed, last 5 min 182" in shown
     day = console.ask("/?range=1d")[1]
     assert re.search(r"<title>\w{3} \d\d:\d\d UTC: shed 20</title>", day)
-    assert re.search(r'class="scale soft"><span>20</span><span>10</span><span>0</span>', day)
+    assert re.search(r"<title>\w{3} \d\d:\d\d UTC: shed 162</title>", day), "182 less 20"
+    assert re.search(r'class="scale soft"><span>200</span><span>100</span><span>0</span>', day)
     assert console.ask("/?range=1y")[0] == 400
 
 
