@@ -127,7 +127,7 @@ ENDS: dict[str, tuple[Callable[[Way], object], str]] = {
     "succeed": (lambda way: way.store.succeed(way.task, '{"n":1}'), "SUCCESS"),
     "fail": (lambda way: way.store.fail(way.task, BOOM), "FAILURE"),
     "the last lease is over": (Way.reclaim, "FAILURE"),
-    "condemn": (
+    "dead_letter": (
         lambda way: way.store.dead_letter(ID, seen=Status.PENDING, reason="payload is no JSON"),
         "FAILURE",
     ),
@@ -184,7 +184,7 @@ def lost() -> Way:
 
 
 def damaged() -> Way:
-    return Way("put", "somebody writes to the item", "condemn")
+    return Way("put", "somebody writes to the item", "dead_letter")
 
 
 def replaced_while_it_waited() -> Way:

@@ -7,9 +7,9 @@ and so many shards (of the rate: each is an equal part of it, a token bucket of 
 worker writes only over what it has read, so the quotas never add up to more than the limit.
 ``docs/decisions/shared-limits.md`` has an example with numbers.
 
-A quota lasts for some seconds. **No lease of a task reaches further than its worker's quota and one
-lease more** (see ``worker.limits.quota``). So whoever finds a quota run out for so long may take
-its slots: the leases of its tasks are over as well. Tokens are handed on, never made: what a shard
+A quota lasts for some seconds. **No lease of a started task reaches further than its worker's quota
+and one lease more** (see ``worker.limits.quota``). So whoever finds a quota run out for so long may
+take its slots: the leases of its tasks are over as well. A hand-over makes no tokens: what a shard
 holds goes back with it, and a shard of a lost worker comes back empty. What a shard gains while
 nobody has it is reckoned by the lease table's own time (see ``LeaseTable.time``).
 """
@@ -162,7 +162,7 @@ class LeaseTable:
                         lease=int(row[5]),
                         renewal=int(row[6]),
                     )
-                    for worker, row in document["parts"].items()
+                    for worker, row in document["quotas"].items()
                 },
             )
         except _NO_LEASE_TABLE as error:
@@ -178,7 +178,7 @@ class LeaseTable:
             worker: [*entry.has, *entry.wants, entry.until, entry.lease, entry.renewal]
             for worker, entry in self.entries.items()
         }
-        document = {"tokens": round(self.tokens, 6), "counted": self.counted, "parts": rows}
+        document = {"tokens": round(self.tokens, 6), "counted": self.counted, "quotas": rows}
         read = "" if over is None else str(over.get(A.CLAIM_ID))
         return Change(
             when=(Equals(A.CLAIM_ID, read),),

@@ -98,16 +98,16 @@ def test_who_leaves_late_does_not_free_what_another_has_by_then(store, keyed):
 def test_of_two_who_find_the_slot_of_a_claim_that_has_ended_one_has_it(store, keyed, monkeypatch):
     store.succeed(claim(keyed, put(store, "t")).task, "1")
     faster, slower = put(store, "faster"), put(store, "slower")
-    look = store.table.get
+    get = store.table.get
 
-    def look_and_lose(item_id):
-        item = look(item_id)
+    def get_and_lose(item_id):
+        item = get(item_id)
         if item_id == "t":
             monkeypatch.undo()
             claim(keyed, faster)
         return item
 
-    monkeypatch.setattr(store.table, "get", look_and_lose)
+    monkeypatch.setattr(store.table, "get", get_and_lose)
     assert is_busy(keyed, slower)
 
 

@@ -1,4 +1,4 @@
-"""What the books of limits that all workers share promise."""
+"""Lease tables: what limits over all workers promise."""
 
 from itertools import count
 from typing import Any
@@ -92,7 +92,7 @@ def test_clocks_that_differ_make_no_tokens(lease_tables, store, host):
     assert tokens <= 1 + 0.5 * 3  # what it holds, and the difference once
 
 
-def test_one_whose_time_leaped_holds_up_no_lane_of_others(lease_tables, store, host):
+def test_one_whose_time_leaped_holds_up_no_shard_of_others(lease_tables, store, host):
     """Between two invocations, a clock that was set ahead looks like time that has passed."""
     leaping = ManualHost()
     others = LeaseTables(store, host=leaping)
@@ -103,7 +103,7 @@ def test_one_whose_time_leaped_holds_up_no_lane_of_others(lease_tables, store, h
     assert take(lease_tables, "w", ALL).tokens == pytest.approx(2)
 
 
-def test_who_has_more_than_an_even_part_is_told_what_is_fair(lease_tables):
+def test_a_worker_that_has_more_than_its_fair_part_is_told_what_is_fair(lease_tables):
     assert take(lease_tables, "w1", ALL).fair == ALL
     take(lease_tables, "w2", Amount(1, 1))
     assert take(lease_tables, "w1", ALL).fair == Amount(3, 1)
@@ -123,7 +123,7 @@ def test_nobody_has_slots_without_shards_or_shards_without_slots(lease_tables, s
     assert take(lease_tables, "w1", ALL, shared=shared).fair == shared.amount
 
 
-def test_a_part_runs_out_shards_first_and_slots_when_the_leases_of_its_tasks_are_over(
+def test_a_quota_runs_out_shards_first_and_slots_when_the_leases_of_its_tasks_are_over(
     lease_tables, host
 ):
     slots, shards = SharedLimit(in_flight=4), SharedLimit(rate=2.0)
@@ -143,7 +143,7 @@ def test_a_part_runs_out_shards_first_and_slots_when_the_leases_of_its_tasks_are
     assert left("slots", slots) == (Amount(4, 0), 0)
 
 
-def test_who_comes_back_after_its_part_ran_out_has_what_is_left(lease_tables, host):
+def test_who_comes_back_after_its_quota_ran_out_has_what_is_left(lease_tables, host):
     take(lease_tables, "lost", ALL)
     host.advance(QUOTA_LASTS + CLOCKS_APART + LEASE + 1)
     assert take(lease_tables, "w", Amount(3, 1)).has == Amount(3, 1)
@@ -153,7 +153,7 @@ def test_who_comes_back_after_its_part_ran_out_has_what_is_left(lease_tables, ho
     assert take(lease_tables, "lost", ALL).tokens == 0  # what it returned late was made up for
 
 
-def test_a_turn_that_is_late_changes_nothing(lease_tables, store):
+def test_a_renewal_that_is_late_changes_nothing(lease_tables, store):
     take(lease_tables, "w", ALL)
     late = renewal("w", NONE, keeps=NONE)
     take(lease_tables, "w", ALL)
@@ -162,7 +162,7 @@ def test_a_turn_that_is_late_changes_nothing(lease_tables, store):
     assert store.table.get(lease_table_id("a")) == before
 
 
-def test_a_turn_whose_answer_was_lost_is_recognised(lease_tables, store, monkeypatch):
+def test_a_renewal_whose_answer_was_lost_is_recognised(lease_tables, store, monkeypatch):
     update = store.table.update
 
     def twice(task_id: str, change: Change) -> None:
@@ -174,7 +174,9 @@ def test_a_turn_whose_answer_was_lost_is_recognised(lease_tables, store, monkeyp
     assert take(lease_tables, "w2", ALL).has == NONE
 
 
-def test_a_turn_that_meets_another_is_taken_over_what_that_left(lease_tables, store, monkeypatch):
+def test_a_renewal_that_meets_another_is_taken_over_what_that_left(
+    lease_tables, store, monkeypatch
+):
     update, rivals = store.table.update, iter(["r1", "r2"])
 
     def overtaken(task_id: str, change: Change) -> None:
@@ -187,13 +189,13 @@ def test_a_turn_that_meets_another_is_taken_over_what_that_left(lease_tables, st
     assert take(lease_tables, "w", ALL).has == Amount(2, 2)
 
 
-def test_a_turn_that_changes_nothing_writes_nothing(lease_tables, store, monkeypatch):
+def test_a_renewal_that_changes_nothing_writes_nothing(lease_tables, store, monkeypatch):
     idle = renewal("w", NONE, keeps=NONE, number=1)
     monkeypatch.setattr(store.table, "update", None)
     assert lease_tables.take("a", SHARED, idle) is not None
 
 
-ROW = '{"counted":0,"tokens":1,"parts":{"w":%s}}'
+ROW = '{"counted":0,"tokens":1,"quotas":{"w":%s}}'
 
 
 @pytest.mark.parametrize(
@@ -203,7 +205,9 @@ ROW = '{"counted":0,"tokens":1,"parts":{"w":%s}}'
         *((ROW % "[1e999,1,1,1,1,1,1]", "x"), (ROW % "[1,1,1,1,1,1,1]", 7)),
     ],
 )
-def test_what_is_no_book_is_told_with_its_remedy(lease_tables, past, store, payload, claim_id):
+def test_an_item_that_is_no_lease_table_is_told_with_its_remedy(
+    lease_tables, past, store, payload, claim_id
+):
     damaged: dict[str, Any] = {
         "taskId": lease_table_id("a"),
         "payload": payload,

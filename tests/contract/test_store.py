@@ -328,15 +328,15 @@ def test_a_task_that_is_over_cannot_be_cancelled(store):
 
 def once_seen(store: Store, monkeypatch: pytest.MonkeyPatch, then) -> None:
     """Let ``then`` happen right after the next look at a task."""
-    look = store.table.get
+    get = store.table.get
 
-    def look_and_lose(task_id):
-        item = look(task_id)
+    def get_and_lose(task_id):
+        item = get(task_id)
         monkeypatch.undo()
         then()
         return item
 
-    monkeypatch.setattr(store.table, "get", look_and_lose)
+    monkeypatch.setattr(store.table, "get", get_and_lose)
 
 
 @pytest.mark.parametrize("act", ["redrive", "cancel"])
@@ -431,7 +431,7 @@ def test_a_comparison_with_a_damaged_attribute_does_not_hold(store, condition):
 
 
 @pytest.mark.parametrize("seen", [Status.PENDING, Status.TAKEN])
-def test_a_condemned_item_is_a_failure_with_the_reason(store, seen):
+def test_a_dead_lettered_item_is_a_failure_with_the_reason(store, seen):
     put(store, "t")
     if seen is Status.TAKEN:
         claim(store, "t")

@@ -206,7 +206,7 @@ PATHS: Final = (
     Path("timeout", putting("hanging", "a", "b"), work, {"a": TWICE, "b": TWICE}),
     Path("stale holder", putting("overtaken"), work, {"a": End(attempts=3, effects=2)}),
     Path(
-        "promote and condemn",
+        "promote and dead-letter",
         due_and_damaged,
         work,
         {"delayed": DONE, "healthy": DONE, "damaged": DAMAGED},

@@ -90,10 +90,10 @@ def test_while_all_types_are_at_their_shared_limits_each_start_costs_a_look(benc
     assert bench.table.polls <= 15
 
 
-def test_a_run_whose_limits_book_cannot_be_read_ends_and_says_so(bench):
+def test_a_run_whose_lease_table_cannot_be_read_ends_and_says_so(bench):
     bench.handle("limited", in_flight=1)
     bench.put("limited")
-    bench.table.damage({"taskId": lease_table_id("limited"), "payload": "no book"})
+    bench.table.damage({"taskId": lease_table_id("limited"), "payload": "no lease table"})
     with pytest.raises(QueueMisconfigured, match="is not the lease table of a limit"):
         bench.run(shared_limits=True)
 

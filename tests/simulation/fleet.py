@@ -11,9 +11,8 @@ from lifoq.errors import StoreUnavailable
 from lifoq.items.schema import Attribute, Status
 from lifoq.store.store import Store
 from lifoq.worker.backlog.known_types import Types
-from lifoq.worker.processor import UNAVAILABLE_PAUSE, Processor
-from lifoq.worker.run.attempt import HANDED_BACK
-from lifoq.worker.run.loop import FOREVER, REMAINING_PATIENCE, Run
+from lifoq.worker.processor import Processor
+from lifoq.worker.run.loop import Run
 from lifoq.worker.run.report import ProcessUnusable, RunReport
 from lifoq.worker.sweep.sweep import Sweeper
 from tests.simulation.database import Connection, Database
@@ -45,6 +44,11 @@ GRACES: Final = (0.0, 2.0, 8.0)
 """Seconds for which what runs may go on then."""
 AT_ONCE: Final = 1.0
 """Seconds in which it hands back what is left."""
+STOPS_WITHIN: Final = 10.0
+"""Seconds in which a worker that was stopped ends, whatever goes wrong, beside its grace and the
+time for settling: it may wait for calls that are not answered, and to try the database again."""
+WHOLE_HISTORY: Final = 365 * 86_400.0
+"""Seconds, more than any history has: a worker that serves claims until it is stopped."""
 
 HANDS_BACK: Final = "a worker that was stopped has handed back what was left"
 
@@ -142,7 +146,7 @@ class Fleet:
         polls = Polls(
             machine,
             settings=self.scenario.worker,
-            window=FOREVER if serves else self.scenario.worker.window,
+            window=WHOLE_HISTORY if serves else self.scenario.worker.window,
             free_types=free(self.scenario),
             adaptive_types=adaptive(self.scenario),
             order=OrderRule(self.scenario.worker.adaptive_threshold, self._database.trace.add),
@@ -316,8 +320,7 @@ class Fleet:
         machine.sleep(grace + AT_ONCE)  # this strand is gone with the machine
         if not machine.faults:
             raise Violation(f"{machine.name} goes on after its grace, and no call went wrong")
-        ends = REMAINING_PATIENCE + GIVES_BACK + UNAVAILABLE_PAUSE
-        machine.sleep(grace + self.scenario.worker.settle_time + ends)
+        machine.sleep(grace + self.scenario.worker.settle_time + STOPS_WITHIN)
         if machine.pauses == pauses:
             raise Violation(f"{machine.name} goes on, though it was stopped")
 
@@ -381,7 +384,7 @@ class Fleet:
             return
         self._database.trace.add(f"swept: {report}")
         if report.dead_lettered and not self._database.damaged:
-            raise Violation("the sweep condemned a task that nobody had damaged")
+            raise Violation("the sweep dead-lettered a task that nobody had damaged")
         if report.finished and machine.faults == faults:
             self._assert_none_left(began)
         if strangers := set(report.unknown) - passed_over(self.scenario):
@@ -412,4 +415,4 @@ def _hands_back(write: Write) -> bool:
     """What a worker left that was stopped; its attempt does not count (see ``rules``)."""
     error = str((write.after or {}).get(Attribute.ERROR))
     left = write.was is Status.TAKEN and write.becomes is Status.PENDING
-    return left and HANDED_BACK in error and "was stopped" in error
+    return left and "HandedBack" in error and "was stopped" in error

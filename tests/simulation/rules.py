@@ -10,8 +10,6 @@ from lifoq.items.change import Item
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import WAITING, Preview, Status
 from lifoq.items.schema import Attribute as A
-from lifoq.worker.handlers.outcome import TOO_LATE
-from lifoq.worker.run.attempt import HANDED_BACK
 from tests.simulation.cancelling import (
     asks,
     check_asking,
@@ -102,7 +100,7 @@ HAS_NOT: Final[dict[Status, set[A]]] = {
 CONSTANT: Final = (A.TASK_ID, A.PAYLOAD, A.TASK_TYPE, A.ENQUEUED_AT)
 LATEST: Final = MICROSECONDS * 20
 """The outcome may be written so much later than it was decided."""
-UNCOUNTED: Final = {"Busy", HANDED_BACK}
+UNCOUNTED: Final = {"Busy", "HandedBack"}
 """The errors of attempts that do not count."""
 FINAL_ERRORS: Final = {"Fail", "InvalidInput", "ItemTooLarge", "UnknownTaskType"}
 """No retry can help."""
@@ -279,7 +277,7 @@ class Rules:
         if write.becomes is S:
             require(write, _said(after, A.RESULT) == claim, "holds the result of another claim")
         elif write.becomes is T:
-            # Else it came late; or no lease may reach beyond a part of a limit that all share.
+            # Else it came late; or a quota of a limit over all workers allows a shorter lease only.
             if after[A.LEASE_EXPIRES] != before[A.LEASE_EXPIRES] and not self.shared_limits:
                 self._lease(write, after)
             longer = after[A.LEASE_EXPIRES] >= before[A.LEASE_EXPIRES]
@@ -309,7 +307,11 @@ class Rules:
         spent = before[A.ATTEMPTS] >= self.max_attempts[before[A.TASK_TYPE]]
         busy = error["type"] in UNCOUNTED
         if write.becomes is F:
-            final = spent or error["type"] in FINAL_ERRORS or message.startswith(TOO_LATE)
+            final = (
+                spent
+                or error["type"] in FINAL_ERRORS
+                or "its deadline would have passed" in message
+            )
             require(write, final, "failed with attempts left")
             require(write, not busy, "failed, though the downstream only had no room for it")
         else:
@@ -335,7 +337,7 @@ class Rules:
         require(write, life >= microseconds(self.lifetimes.deadline), "redriven for too short")
 
     def _place(self, write: Write, after: Item, history: History) -> None:
-        """It comes back behind newer tasks, and where workers still look."""
+        """It comes back behind newer tasks, and where workers still poll."""
         place = after[A.TASK_CREATED]
         redrives = [w for w in history.of_task[write.task_id] if (w.was, w.becomes) == (F, P)]
         if redrives:

@@ -31,14 +31,14 @@ from tests.simulation.trace import Trace
 from tests.virtual.scheduler import Scheduler
 
 TICK: Final = 2.0
-"""Seconds between two looks of the director."""
+"""Seconds between two visits of the director."""
 LONGEST_IDLE: Final = SWEEP_EVERY + 10.0
 """Seconds that a task may wait without any processor running: one sweep interval, the time that
 the sweep and its kick take, and the index's lag."""
 LONGEST_CALM: Final = 3_000.0
 """Seconds until the queue must have come to rest."""
 OUTAGE: Final = 15.0
-PARTS_LOST: Final = 15.0
+QUOTAS_LOST: Final = 15.0
 """Seconds in which others take over what a machine has of limits that all share."""
 
 
@@ -150,7 +150,7 @@ class World:
                 machine.faults += 1
                 self.database.together.pauses()
                 machine.suspend()
-                longer = PARTS_LOST * self.draw.random() if worker.shared_limits else 0.0
+                longer = QUOTAS_LOST * self.draw.random() if worker.shared_limits else 0.0
                 self._nature.sleep(self.draw.uniform(0.3, 3) * worker.lease + longer)
                 machine.resume()
 

@@ -45,7 +45,7 @@ def test_a_token_given_back_can_be_taken_again_and_late_lets_no_two_begin_togeth
     assert not bucket.take()
 
 
-def test_a_gate_that_is_full_takes_no_token():
+def test_a_concurrency_limit_that_is_full_takes_no_token():
     bucket = TokenBucket(2, ManualHost())
     limit = ConcurrencyLimit(in_flight=1, bucket=bucket)
     assert limit.enter()
@@ -58,7 +58,7 @@ def crowd(limit, number):
     return sum(limit.enter() for _ in range(number))
 
 
-def test_a_gate_lets_in_as_many_as_stayed_when_others_were_refused_and_later_tries_one_more():
+def test_it_lets_in_as_many_as_stayed_when_others_were_refused_and_later_tries_one_more():
     limit = ConcurrencyLimit(in_flight=10, bucket=None, refusals=RefusalLimit(ManualHost()))
     assert crowd(limit, 20) == 10
     for _ in range(8):
@@ -116,7 +116,7 @@ def ask(limits: Limits) -> None:
 
 
 def take_renewals(limits: Limits, host: ManualHost) -> list[bool]:
-    """A task waits, and the turns are taken that are due; whether more may start since."""
+    """Make the renewals that are due while a task waits; whether more may start since."""
     ask(limits)
     told = []
     while renewals := limits.renewals(host.monotonic()):
@@ -130,7 +130,7 @@ def starts(limits: Limits) -> int:
 
 
 @pytest.mark.parametrize("limit", [{"in_flight": 2}, {"total": 2}], ids=["a type's", "the total"])
-def test_nothing_begins_on_a_part_that_ran_out_and_no_lease_reaches_beyond_it(store, host, limit):
+def test_nothing_begins_on_a_quota_that_ran_out_and_no_lease_reaches_beyond_it(store, host, limit):
     limits = worker(store, host, in_flight=limit.get("in_flight"), total=limit.get("total"))
     assert not limits.enter("a")
     assert take_renewals(limits, host) == [True]
@@ -147,7 +147,7 @@ def test_nothing_begins_on_a_part_that_ran_out_and_no_lease_reaches_beyond_it(st
     assert limits.lease("a", LEASE) == 0
 
 
-def test_a_part_lasts_from_when_it_was_asked_for_however_late_the_answer(store, host, monkeypatch):
+def test_a_quota_lasts_from_when_it_was_asked_for_however_late_the_answer(store, host, monkeypatch):
     limits, update = worker(store, host, in_flight=2), store.table.update
 
     def slow(task_id: str, change: Change) -> None:
@@ -178,7 +178,7 @@ def test_handlers_that_hang_take_all_of_a_limit_only_where_no_more_of_it_may_be_
 
 def test_of_a_rate_that_is_divided_nothing_is_used_twice_while_an_answer_is_on_its_way(store, host):
     first, second = (worker(store, host, rate=4) for _ in range(2))
-    for _ in range(2):  # at its second turn the second worker insists
+    for _ in range(2):  # at its second renewal the second worker insists
         take_renewals(first, host)
         take_renewals(second, host)
         assert starts(first) > 0
@@ -194,7 +194,7 @@ def test_of_a_rate_that_is_divided_nothing_is_used_twice_while_an_answer_is_on_i
     assert (starts(first), starts(second)) == (2, 2)
 
 
-def test_an_answer_that_a_later_turn_has_overtaken_is_not_used(store, host):
+def test_an_answer_that_a_later_renewal_has_overtaken_is_not_used(store, host):
     first, second = (worker(store, host, in_flight=4) for _ in range(2))
     ask(first)
     (renewal,) = first.renewals(host.monotonic())

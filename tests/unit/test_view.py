@@ -36,7 +36,7 @@ def behind(seen, *created, **terms):
     seen.behind(seen.cursor, shown, shown.rows)
 
 
-def order(seen, may_start=lambda _lane: True):
+def order(seen, may_start=lambda _class: True):
     """The rows in the order in which they would be started; they are gone then."""
     found = []
     while (following := seen.next(may_start)) is not None:
@@ -183,7 +183,7 @@ def test_however_many_keys_wait_to_choose_the_next_takes_no_longer(newest_first)
         seen.behind(seen.cursor, Candidates(rows=(), next=None), waiting)
 
         def choose():
-            chosen = seen.next(lambda _lane: True, full=lambda _type, key: key == waiting[0].key)
+            chosen = seen.next(lambda _class: True, full=lambda _type, key: key == waiting[0].key)
             assert chosen is waiting[1]
             seen.drop(chosen)
             seen.front(first, first.rows)
