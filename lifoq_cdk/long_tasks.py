@@ -246,7 +246,11 @@ class LongTasks(Construct):
             minutes=3,
         )
         queue.show_workers(
-            self.workers, service=self.service, most=self.scaling.max_workers, alarms=board
+            self.workers,
+            service=self.service,
+            log_group=self.logs,
+            most=self.scaling.max_workers,
+            alarms=board,
         )
 
 

@@ -296,7 +296,13 @@ class LifoQueue(Construct):
         )
 
     def show_workers(
-        self, name: str, *, service: ecs.FargateService, most: int, alarms: AlarmBoard
+        self,
+        name: str,
+        *,
+        service: ecs.FargateService,
+        log_group: logs.ILogGroup,
+        most: int,
+        alarms: AlarmBoard,
     ) -> None:
         """Show a group of long workers, ``most`` at a time; see ``show``."""
         if cdk.Stack.of(service) is not cdk.Stack.of(self):
@@ -306,6 +312,7 @@ class LifoQueue(Construct):
         self._deploy(
             alarms=(*self._deployed.alarms, *alarms.names),
             long_tasks={**self._deployed.long_tasks, name: place},
+            log_groups=(*self._deployed.log_groups, log_group.log_group_name),
         )
 
     def leave_to(self, workers: str, types: Collection[str]) -> None:
@@ -477,6 +484,7 @@ class LifoQueue(Construct):
             dead_letters=self.dead_letters.queue_url,
             export_bucket=self.state.export_bucket.bucket_name,
             mappings={self._events_mapping: deployment.EVENTS} if told else {},
+            log_groups=(self.processor.logs.log_group_name,),
         )
         self._deployment = ssm.StringParameter(
             self,

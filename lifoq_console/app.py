@@ -90,6 +90,7 @@ def application(subject: Subject, settings: Settings) -> Starlette:
             Route("/tasks", pages.tasks),
             Route("/task", pages.task),
             Route("/task/json", pages.task_json),
+            Route("/task/log", pages.task_log),
             *(changes if settings.write else []),
             *([Route(METRICS, pages.metrics)] if settings.metrics_token else []),
             Mount("/static", StaticFiles(directory=Path(__file__).with_name("static"))),
@@ -215,6 +216,7 @@ class Pages:
             life_width=LIFE_WIDTH,
             parts=_parts(task),
             most=SHOWN_AT_ONCE,
+            has_log=self._subject.logs is not None,
         )
 
     def task_json(self, request: Request) -> Response:
@@ -226,6 +228,20 @@ class Pages:
         if part not in ("payload", "checkpoint", "result"):
             raise InvalidInput("part", part, "is none of payload, checkpoint, result")
         return self._page("json", value=words.pretty(getattr(task, part)))
+
+    def task_log(self, request: Request) -> Response:
+        """The lines that the task's code logged: where they lie, to look takes a while."""
+        task_id = request.query_params.get("id", "")
+        task = self._queue.look(task_id)
+        if task is None:
+            raise TaskNotFound(task_id)
+        if self._subject.logs is None:
+            return self._page("log", task=task, problem="It is not known where this queue logs.")
+        try:
+            found = self._subject.logs.of(task, now=SYSTEM.now())
+        except LifoqError as error:
+            return self._page("log", task=task, problem=str(error))
+        return self._page("log", task=task, problem=None, found=found)
 
     def metrics(self, _request: Request) -> Response:
         from lifoq_cli import prometheus  # noqa: PLC0415 - an extra of its own

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import click
 
+from lifoq.errors import QueueMisconfigured
 from lifoq.operating.account import Account
+from lifoq.operating.task_log import TaskLogs
 from lifoq_cli.session import Session
 from lifoq_console.scraping import metrics_token
 from lifoq_console.serve import serve
@@ -43,6 +45,7 @@ def console(
         queue=queue,
         cloudwatch=cloudwatch if len(session.names) == 1 else None,
         processing=session.processing,
+        logs=_logs(session),
     )
     if write and session.no_processing is not None:
         session.tell(f"No pause and resume: {session.no_processing}")
@@ -53,3 +56,13 @@ def console(
         metrics_token=None if metrics_token_file is None else metrics_token(metrics_token_file),
         tell=lambda address: session.tell(f"Open {address}"),
     )
+
+
+def _logs(session: Session) -> TaskLogs | None:
+    """Return the logs of the queue; None where it is not known which they are."""
+    if len(session.names) != 1:
+        return None
+    try:
+        return TaskLogs.connect(session.names[0], **session.client_arguments)
+    except QueueMisconfigured:
+        return None

@@ -12,6 +12,7 @@ from lifoq.client.cells import Cells
 from lifoq.client.queue import Queue
 from lifoq.health.statistics import QueueStats
 from lifoq.operating.processing import Switch, known_paused
+from lifoq.operating.task_log import TaskLogs
 from lifoq_console import traffic
 from lifoq_console.traffic import Kept, Look, Traffic
 
@@ -29,6 +30,8 @@ class Subject:
     cloudwatch: Any = None
     """A boto3 client; None: there are no metrics."""
     processing: Switch | None = None
+    logs: TaskLogs | None = None
+    """Finds the log lines of a task; None: nobody knows where they are."""
     problem: str | None = field(default=None, init=False)
     """Why there are no metrics."""
     looked: QueueStats | None = field(default=None, init=False)

@@ -288,6 +288,7 @@ def _show_consoles(cloud: LocalCloud) -> None:
         click.echo("No console: pip install 'lifoq[console]'")
         return
     from lifoq import Queue  # noqa: PLC0415
+    from lifoq.operating.task_log import TaskLogs  # noqa: PLC0415
     from lifoq_console.serve import serve  # noqa: PLC0415 - an extra of its own
     from lifoq_console.subject import Subject  # noqa: PLC0415
 
@@ -296,6 +297,7 @@ def _show_consoles(cloud: LocalCloud) -> None:
             name=name,
             queue=Queue.connect(name, **cloud.arguments()),
             cloudwatch=cloud.client("cloudwatch"),
+            logs=TaskLogs.connect(name, **cloud.arguments()),
         )
         show = partial(serve, subject, port=0, write=True, tell=partial(_tell_console, name))
         threads.start(f"the console of {name}", show)

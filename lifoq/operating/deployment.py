@@ -20,6 +20,9 @@ INGEST: Final = "ingest"
 API: Final = "api"
 """The keys of ``functions``; the last three where they are asked for."""
 
+_LISTS: Final = ("schedules", "alarms", "log_groups")
+"""The fields that are lists."""
+
 
 def parameter_name(queue_name: str) -> str:
     """InvalidInput where SSM could not take the name."""
@@ -47,6 +50,8 @@ class Deployment:
     """The event source mappings by UUID, each with the queue or stream that it reads."""
     long_tasks: Mapping[str, str] = field(default_factory=dict)
     """Groups of long workers: ``cluster/service`` of ECS, by name."""
+    log_groups: tuple[str, ...] = ()
+    """The log groups that task code writes to."""
 
     def encode(self) -> str:
         """JSON."""
@@ -60,7 +65,7 @@ class Deployment:
             document: dict[str, Any] = json.loads(text)
             names = {one.name for one in fields(cls)}
             known = {name: value for name, value in document.items() if name in names}
-            lists = {name: tuple(known[name]) for name in ("schedules", "alarms")}
+            lists = {name: tuple(known[name]) for name in _LISTS if name in known}
             return cls(**{**known, **lists})
         except (ValueError, TypeError, LookupError) as error:
             raise QueueMisconfigured(

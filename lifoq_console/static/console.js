@@ -57,13 +57,22 @@ if (main.dataset.refresh) {
   setTimeout(refresh, 1000 * main.dataset.refresh, main);
 }
 
-document.addEventListener("toggle", async ({ target }) => {
-  if (target.open && target.dataset.load) {
-    const { main: content } = await fetchPage(target.dataset.load);
-    delete target.dataset.load;
-    target.querySelector("p").replaceWith(...content.childNodes);
+async function load(details) {
+  const address = details.dataset.load;
+  if (!details.open || !address) {
+    return;
   }
-}, true);
+  delete details.dataset.load;
+  try {
+    const { main: content } = await fetchPage(address);
+    details.querySelector("p").replaceWith(...content.childNodes);
+  } catch {
+    details.dataset.load = address; // the console does not answer: once more when it is opened
+  }
+}
+
+document.addEventListener("toggle", ({ target }) => load(target), true);
+document.querySelectorAll("details[open]").forEach(load);
 
 document.addEventListener("submit", (event) => {
   const question = event.submitter?.dataset.confirm ?? event.target.dataset.confirm;

@@ -20,11 +20,11 @@ from lifoq_localcloud.events.sources import Notification
 from lifoq_localcloud.events.stream_poller import StreamPoller
 from lifoq_localcloud.functions import metrics
 from lifoq_localcloud.functions.asynchronous import AsynchronousInvoker
-from lifoq_localcloud.functions.function import Outcome
+from lifoq_localcloud.functions.function import FunctionConfig, Outcome
 from lifoq_localcloud.functions.pool import Pool
 from lifoq_localcloud.functions.sandboxes import Sandboxes
 from lifoq_localcloud.http_server.gate import Callers
-from lifoq_localcloud.moto_adapter import deliveries, deployed, tables
+from lifoq_localcloud.moto_adapter import deliveries, deployed, log_group, tables
 from lifoq_localcloud.tables.exports import Exports
 
 _LOG = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class Runtime:
             directory=directory,
             credentials=credentials,
             code=deployed.function_code,
-            on_output=_put_metrics,
+            on_output=_take_output,
         )
         self._asynchronous = AsynchronousInvoker(
             pool=self._pools.get,
@@ -214,6 +214,8 @@ class Runtime:
             self._timer.after(TTL_SECONDS, self._expire)
 
 
-def _put_metrics(line: bytes) -> None:
+def _take_output(config: FunctionConfig, line: bytes) -> None:
+    """Keep what a function wrote where CloudWatch keeps it: as a log event, and as metrics."""
+    log_group.append(config.logging.get("LogGroup", ""), line, at=time.time())
     for namespace, datum in metrics.data(line):
         deliveries.put_metrics(namespace, [datum])

@@ -32,7 +32,7 @@ class Sandboxes:
         directory: Path,
         credentials: Credentials,
         code: Callable[[str], bytes],
-        on_output: Callable[[bytes], None],
+        on_output: Callable[[FunctionConfig, bytes], None],
     ) -> None:
         self._assets = private_folder(directory / "assets")
         self._runtime = private_folder(directory / "runtime")
@@ -50,7 +50,7 @@ class Sandboxes:
             asset=asset,
             imports=(*_packages_of(asset), asset, self._runtime),
             environment=self._environment(config),
-            log=self._log(config.name),
+            log=self._log(config),
         )
 
     def keep(self, digests: Callable[[], set[str]]) -> None:
@@ -61,17 +61,17 @@ class Sandboxes:
                 if folder.name not in kept:
                     shutil.rmtree(folder)
 
-    def _log(self, function_name: str) -> Callable[[bytes], None]:
+    def _log(self, config: FunctionConfig) -> Callable[[bytes], None]:
         """All instances of a function write into one file."""
         with self._lock:
-            if function_name not in self._files:
-                path = self.logs / f"{function_name}.log"
-                self._files[function_name] = path.open("ab", buffering=0)
-            file = self._files[function_name]
+            if config.name not in self._files:
+                path = self.logs / f"{config.name}.log"
+                self._files[config.name] = path.open("ab", buffering=0)
+            file = self._files[config.name]
 
         def write(line: bytes) -> None:
             file.write(line)
-            self._on_output(line)
+            self._on_output(config, line)
 
         return write
 

@@ -22,6 +22,7 @@ from lifoq import (
     QueueStats,
     Status,
     StoreUnavailable,
+    Task,
     TaskError,
     WrongStatus,
 )
@@ -29,6 +30,8 @@ from lifoq.basics.host import MICROSECONDS, SYSTEM
 from lifoq.client.connection import SharedLimits
 from lifoq.items.lease_table import NONE, Amount, Renewal, SharedLimit
 from lifoq.metrics import Metric
+from lifoq.operating.account import NotAllowed
+from lifoq.operating.task_log import FoundLines, LogLine
 from lifoq.store.lease_tables import LeaseTables
 from lifoq.testing.hosts import TurnableHost
 from lifoq_console.app import Settings, application
@@ -255,6 +258,42 @@ def test_a_task_shows_its_life_and_a_large_payload_only_when_asked(queue, consol
     assert "d-17" not in console.page("/task?id=large")
     status, text = console.ask("/task/json?part=payload&id=large")
     assert (status, "&lt;b&gt;d-17&lt;/b&gt;" in text) == (200, True)
+
+
+class Logs:
+    """The log lines of one task."""
+
+    def __init__(self, *lines: LogLine, complete: bool = True) -> None:
+        self._found = FoundLines(lines=lines, complete=complete)
+
+    def of(self, _task: Task, *, now: int) -> FoundLines:
+        assert now > 0
+        return self._found
+
+
+def test_a_tasks_page_leads_to_its_log_once_it_was_begun(queue, start):
+    line = LogLine(at=1_800_000_000_000_000, level="WARNING", text="<b>slow</b>\x1b", traceback="T")
+    console = start(queue, logs=Logs(line, complete=False))
+    queue.put("a", task_id="waits")
+    assert "Its log" not in console.page("/task?id=waits")
+    fail(queue, "a/b")
+    _, text = console.ask("/task?id=a%2Fb")
+    assert 'data-load="/task/log?id=a%2Fb" open' in text
+    shown = console.page("/task/log?id=a%2Fb")
+    assert "2027-01-15 08:00:00.000 WARNING <b>slow</b>\\u001b T" in shown
+    assert "more to look through" in shown
+    assert "No line with its id." in start(queue, logs=Logs()).page("/task/log?id=a%2Fb")
+    assert "not known where this queue logs" in start(queue).page("/task/log?id=a%2Fb")
+
+
+def test_a_log_that_may_not_be_read_says_what_is_to_be_granted(queue, start):
+    class Denied:
+        def of(self, _task, *, now):
+            raise NotAllowed("logs:FilterLogEvents", f"grant it logs:FilterLogEvents ({now})")
+
+    fail(queue, "t")
+    shown = start(queue, logs=Denied()).page("/task/log?id=t")
+    assert "The log cannot be read: grant it logs:FilterLogEvents" in shown
 
 
 def test_failures_are_understood_by_their_kinds_and_redriven_in_three_clicks(queue, console):
