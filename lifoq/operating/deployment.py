@@ -65,7 +65,7 @@ class Deployment:
             document: dict[str, Any] = json.loads(text)
             names = {one.name for one in fields(cls)}
             known = {name: value for name, value in document.items() if name in names}
-            lists = {name: tuple(known[name]) for name in _LISTS if name in known}
+            lists: dict[str, Any] = {name: tuple(known[name]) for name in _LISTS if name in known}
             return cls(**{**known, **lists})
         except (ValueError, TypeError, LookupError) as error:
             raise QueueMisconfigured(

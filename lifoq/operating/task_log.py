@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lifoq.basics.host import MICROSECONDS
+from lifoq.basics.host import microseconds
 from lifoq.basics.shown import harmless
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
@@ -18,9 +18,10 @@ MOST_LINES: Final = 500
 """Lines that are returned, at the most."""
 MOST_CALLS: Final = 20
 """Calls for one task, at the most: each looks through 1 MB of log, or less."""
-BEFORE: Final = 2 * MICROSECONDS
-AFTER: Final = 10 * MICROSECONDS
-"""Microseconds around an attempt in which its lines are looked for: clocks differ."""
+BEFORE: Final = 2.0
+"""Seconds before an attempt from which on its lines are looked for: clocks differ."""
+AFTER: Final = 10.0
+"""Seconds after an attempt until which its lines are looked for: some are late."""
 _LONGEST_PHRASE: Final = 200
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.:/@#+-]+")
 """Text that is the same in an id, in JSON, and in a filter pattern."""
@@ -116,7 +117,8 @@ def _windows(task: Task, now: int) -> list[tuple[int, int]]:
         end = now if task.status is Status.TAKEN else task.finished_at or task.task_updated
         worked.append((task.taken_at, end))
     windows: list[tuple[int, int]] = []
-    for start, end in ((start - BEFORE, end + AFTER) for start, end in sorted(worked)):
+    for began, ended in sorted(worked):
+        start, end = began - microseconds(BEFORE), ended + microseconds(AFTER)
         if windows and start <= windows[-1][1]:
             windows[-1] = windows[-1][0], max(end, windows[-1][1])
         else:

@@ -56,6 +56,17 @@ def test_an_exception_is_the_invocations_error(deployed, message):
     assert (answer["errorType"], answer["errorMessage"]) == ("ValueError", message)
 
 
+def test_what_a_function_writes_is_an_event_of_its_log_group(deployed):
+    deployed.invoke("Probe", {"action": "sleep", "seconds": 0})
+
+    logs = deployed.client("logs")
+    asked = {"logGroupName": deployed.ids["Logs"], "filterPattern": '"asleep"'}
+    event, *_ = eventually(lambda: logs.filter_log_events(**asked)["events"])
+    assert event["message"] == "asleep"
+    later = event["timestamp"] + 600_000
+    assert logs.filter_log_events(**asked, startTime=later)["events"] == []
+
+
 def test_what_the_caller_tells_of_itself_reaches_the_function(deployed):
     told = base64.b64encode(json.dumps({"custom": {"taskId": "é"}}).encode()).decode()
     answer, _ = deployed.invoke("Probe", {}, ClientContext=told)
