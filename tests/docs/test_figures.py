@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from benchmarks.cost.bill import usd
+from benchmarks.cost.five_ways import ways
 from lifoq.health.statistics import CAP
 from lifoq.items import lease_table
 from lifoq.items.schema import MAX_PAYLOAD_BYTES
@@ -138,6 +139,29 @@ def measured() -> Iterator[tuple[str, str]]:
     yield page, f"that runs all day costs {ALL_MONTH}"
 
 
+def of_a_slow_api() -> Iterator[tuple[str, str]]:
+    """Figures of the five ways to protect an API."""
+    page = "docs/how-to/slow-api.md"
+    month = f"{sum(MONTH.values()):.2f} |"
+    prices = {
+        way.name: " | ".join(f"{one:.2f}" for one in (*way.done, way.too_late)) for way in ways()
+    }
+    yield page, f"| reserved, maximum concurrency | {prices['reserved concurrency']} |"
+    yield page, f"| reserved, maximum concurrency | {prices['maximum concurrency']} |"
+    yield page, f"| FIFO groups | {prices['FIFO groups']} |"
+    yield page, f"| Step Functions with tokens | {prices['Step Functions with tokens']} |"
+    yield page, f"| lifoq | {prices['lifoq']} | {month}"
+    yield page, f"cost about {million('one at a time'):.0f} dollars a million"
+    orders = ("newest first", "oldest first, best deadline", "oldest first")
+    new, best, old = (in_time("exponential", order, 2.0) for order in orders)
+    yield page, f"dropped at an age of ten calls | {old} |"
+    yield page, f"best for just this load | {best} |"
+    yield page, f"newest first (lifoq) | {new} |"
+    equal = [in_time("equal", order, 2.0) for order in (orders[2], orders[0])]
+    assert equal[0] == equal[1]
+    yield page, f"does as well as newest first, {equal[0]}"
+
+
 def follows_from_it() -> Iterator[tuple[str, str]]:
     """Of what was measured, on the pages about several queues and about decisions."""
     page = "docs/limits.md"
@@ -212,7 +236,7 @@ def set_in_the_code() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(
     ("page", "words"),
-    [*measured(), *follows_from_it(), *set_in_the_code()],
+    [*measured(), *of_a_slow_api(), *follows_from_it(), *set_in_the_code()],
     ids=lambda value: str(value)[:60],
 )
 def test_a_figure_of_a_page_is_what_was_measured_or_set(page, words):
