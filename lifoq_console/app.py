@@ -18,9 +18,11 @@ from starlette.staticfiles import StaticFiles
 from lifoq.basics.host import SYSTEM
 from lifoq.basics.numbers import check_rate
 from lifoq.basics.shown import finalize
+from lifoq.client.cells import Cells
 from lifoq.client.failure_kind import Kind
 from lifoq.client.failures import failures
 from lifoq.client.listing import LISTED, Wanted
+from lifoq.client.queue import Queue
 from lifoq.errors import (
     InvalidInput,
     LifoqError,
@@ -110,7 +112,6 @@ def application(subject: Subject, settings: Settings) -> Starlette:
 class Pages:
     def __init__(self, subject: Subject, settings: Settings) -> None:
         self._subject = subject
-        self._queue = subject.queue
         self._write = settings.write
         self._bulk: Bulk | None = None
         self._templates = Environment(
@@ -130,6 +131,10 @@ class Pages:
             "counts": self._counts,
             "words": words,
         }
+
+    @property
+    def _queue(self) -> Queue | Cells:
+        return self._subject.queue
 
     # Seeing
 
@@ -158,14 +163,14 @@ class Pages:
         )
 
     def types(self, _request: Request) -> Response:
-        self._subject.look()
+        self._subject.glance()
         seen = sample(self._queue)
         shared = find_quotas(self._queue)
         limits = {one.task_type: one.at_a_time for one in shared if one.cell is None}
         return self._page("types", rows=by_type(self._queue, seen), seen=seen, limits=limits)
 
     def ended(self, status: Status, task_type: str) -> Response:
-        self._subject.look()
+        self._subject.glance()
         seen = sample(self._queue)
         found = seen.ended(status, task_type)
         return self._page(
@@ -183,7 +188,7 @@ class Pages:
         if status in ENDED:
             return self.ended(Status(status), request.query_params.get("type", ""))
         wanted, fields = _wanted(request.query_params, any_case=True)
-        self._subject.look()
+        self._subject.glance()
         start = request.query_params.get("start") or None
         listing = self._queue.search(wanted, limit=PAGE, scan=SCAN, start=start)
         now = SYSTEM.now()
@@ -324,6 +329,9 @@ class Pages:
 
     def failed(self, request: Request, error: Exception) -> Response:
         status = next((status for kind, status in STATUSES.items() if isinstance(error, kind)), 400)
+        is_unreached = status == STATUSES[StoreUnavailable]
+        if is_unreached and request.method == "GET" and self._subject.finds_again():
+            return RedirectResponse(str(request.url), status_code=303)
         return self._failed(request, status, str(error))
 
     def missing(self, request: Request, _error: Exception) -> Response:

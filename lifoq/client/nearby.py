@@ -15,6 +15,8 @@ SAY_WHICH_AWS: Final = (
     *("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"),
 )
 """Variables, of which each tells which AWS is meant."""
+_entered: dict[str, str] = {}
+"""The variables of the local cloud that this process works with, since it found it here."""
 
 
 def enter() -> str | None:
@@ -23,7 +25,18 @@ def enter() -> str | None:
     if _is_said() or (found := _local_cloud()) is None or not _answers(found[1]):
         return None
     os.environ.update(found[1])
+    _entered.update(found[1])
     return f"(in the local cloud of this folder, {found[1][ENDPOINT]})"
+
+
+def enter_again() -> None:
+    """Work with the local cloud that runs here now, where this process worked with one that ran
+    here before: it was started anew, and has other credentials."""
+    found = _local_cloud()
+    if found is None or not _answers(found[1]):
+        return
+    if os.environ.get(ENDPOINT) in (found[1][ENDPOINT], _entered.get(ENDPOINT)):
+        os.environ.update(found[1])
 
 
 def remedy(client_arguments: Mapping[str, Any]) -> str:

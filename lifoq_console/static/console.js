@@ -3,8 +3,10 @@
 // takes keys.
 
 const LATE = 8_000; // milliseconds after which an answer is missed
+const SHARE = 4; // a page is looked for a quarter of the time at the most, however long that takes
 const lost = document.querySelector(".lost");
 let seen = new Date();
+let isServerGone = false;
 
 function tell(sentence) {
   lost.hidden = !sentence;
@@ -13,28 +15,51 @@ function tell(sentence) {
 
 async function fetchPage(address) {
   const answer = await fetch(address);
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  return { ok: answer.ok, main: page.querySelector("main") };
+  const text = await answer.text();
+  const page = new DOMParser().parseFromString(text, "text/html");
+  return { ok: answer.ok, text, main: page.querySelector("main"), nav: page.querySelector("nav") };
+}
+
+// True while the page must stay as it is, since somebody uses it.
+function isInUse(main) {
+  const fields = [...main.querySelectorAll("input, textarea, select")];
+  const selected = getSelection();
+  return document.hidden
+    || main.contains(document.activeElement)
+    || main.querySelector("svg:hover, [data-touched]")
+    || fields.some((field) => field.checked !== field.defaultChecked
+      || (field.defaultValue !== undefined && field.value !== field.defaultValue))
+    || (!selected.isCollapsed && main.contains(selected.anchorNode));
 }
 
 async function look(main) {
   const late = setTimeout(tell, LATE, "No answer yet.");
   try {
     const fresh = await fetchPage(location.href);
+    if (!fresh.main) {
+      tell(fresh.text.trim()); // the guard's sentence, such as that the console was started anew
+      return main;
+    }
     const hasFailed = "failed" in main.dataset;
-    if (hasFailed && fresh.ok) {
+    if (fresh.ok && (hasFailed || isServerGone)) {
       location.reload();
     }
     if (!hasFailed && !fresh.ok) {
       const [title, sentence] = fresh.main.children;
-      tell(`${title.textContent}: ${sentence.textContent}.`);
+      tell(`${title.textContent}: ${sentence.textContent}`);
+      return main;
+    }
+    if (isInUse(main)) {
       return main;
     }
     main.replaceWith(fresh.main);
+    document.querySelector("nav").replaceWith(fresh.nav);
+    watchSelection();
     seen = new Date();
     tell("");
     return fresh.main;
   } catch {
+    isServerGone = true;
     tell("The console does not answer. Is it still running?");
     return main;
   } finally {
@@ -43,19 +68,27 @@ async function look(main) {
 }
 
 async function refresh(main) {
-  const busy = main.contains(document.activeElement) || main.querySelector("svg:hover") || document.hidden;
-  if (!busy) {
+  const begun = performance.now();
+  if (!isInUse(main)) {
     main = await look(main);
   }
+  refreshSoon(main, SHARE * (performance.now() - begun));
+}
+
+function refreshSoon(main, atLeast = 0) {
   if (main.dataset.refresh) {
-    setTimeout(refresh, 1000 * main.dataset.refresh, main);
+    setTimeout(refresh, Math.max(1000 * main.dataset.refresh, atLeast), main);
   }
 }
 
-const main = document.querySelector("main");
-if (main.dataset.refresh) {
-  setTimeout(refresh, 1000 * main.dataset.refresh, main);
-}
+refreshSoon(document.querySelector("main"));
+
+document.addEventListener("click", ({ target }) => {
+  const details = target.closest("summary")?.parentElement;
+  if (details) {
+    details.dataset.touched = "";
+  }
+});
 
 async function load(details) {
   const address = details.dataset.load;
@@ -81,9 +114,7 @@ document.addEventListener("submit", (event) => {
   }
 });
 
-const selection = document.querySelector("form.select");
-const boxes = [...(selection?.querySelectorAll("[name=id]") ?? [])];
-const all = selection?.querySelector("[data-all]");
+let selection, boxes, all; // the rows of a list that can be selected
 
 function showSelection() {
   const number = boxes.filter((box) => box.checked).length;
@@ -94,15 +125,22 @@ function showSelection() {
   }
 }
 
-selection?.addEventListener("change", ({ target }) => {
-  if (target === all) {
-    boxes.forEach((box) => { box.checked = all.checked; });
+function watchSelection() {
+  selection = document.querySelector("form.select");
+  boxes = [...(selection?.querySelectorAll("[name=id]") ?? [])];
+  all = selection?.querySelector("[data-all]");
+  selection?.addEventListener("change", ({ target }) => {
+    if (target === all) {
+      boxes.forEach((box) => { box.checked = all.checked; });
+    }
+    showSelection();
+  });
+  if (selection) {
+    showSelection();
   }
-  showSelection();
-});
-if (selection) {
-  showSelection();
 }
+
+watchSelection();
 
 document.addEventListener("keydown", (event) => {
   const isTyping = event.target.matches("input:not([type=checkbox])");
