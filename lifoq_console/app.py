@@ -45,6 +45,7 @@ from lifoq_console.sample import by_type, sample
 from lifoq_console.subject import Subject
 from lifoq_console.traffic import RANGES
 
+STATIC: Final = Path(__file__).with_name("static")
 PAGE: Final = 50
 """Tasks of a list."""
 SHOWN_AT_ONCE: Final = 1_000
@@ -95,7 +96,7 @@ def application(subject: Subject, settings: Settings) -> Starlette:
             Route("/task/log", pages.task_log),
             *(changes if settings.write else []),
             *([Route(METRICS, pages.metrics)] if settings.metrics_token else []),
-            Mount("/static", StaticFiles(directory=Path(__file__).with_name("static"))),
+            Mount("/static", StaticFiles(directory=STATIC)),
         ],
         middleware=[
             Middleware(

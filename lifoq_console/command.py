@@ -1,9 +1,13 @@
 """``lifoq console``."""
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import boto3
 import click
 
+from lifoq.client import nearby
 from lifoq.errors import QueueMisconfigured
 from lifoq.operating.account import Account
 from lifoq.operating.task_log import TaskLogs
@@ -38,15 +42,7 @@ def console(
     """
     if name is not None:
         session.given["queue"] = (name,)
-    queue = session.queue
-    cloudwatch = Account(**session.client_arguments).client("cloudwatch")
-    subject = Subject(
-        name=session.title,
-        queue=queue,
-        cloudwatch=cloudwatch if len(session.names) == 1 else None,
-        processing=session.processing,
-        logs=_logs(session),
-    )
+    subject = subject_of(session)
     if write and session.no_processing is not None:
         session.tell(f"No pause and resume: {session.no_processing}")
     serve(
@@ -56,6 +52,29 @@ def console(
         metrics_token=None if metrics_token_file is None else metrics_token(metrics_token_file),
         tell=lambda address: session.tell(f"Open {address}"),
     )
+
+
+def subject_of(session: Session) -> Subject:
+    """Connect with the queue of the session, or with its cells as one. LifoqError."""
+    queue = session.queue
+    cloudwatch = Account(**session.client_arguments).client("cloudwatch")
+    return Subject(
+        name=session.title,
+        queue=queue,
+        cloudwatch=cloudwatch if len(session.names) == 1 else None,
+        processing=session.processing,
+        logs=_logs(session),
+        connect=partial(_again, dict(session.given)),
+    )
+
+
+def _again(given: dict[str, Any]) -> Subject:
+    """Connect anew, as a command does that is started now. LifoqError."""
+    nearby.enter_again()
+    boto3.setup_default_session()  # the one before keeps the credentials that it has read
+    session = Session()
+    session.given = given
+    return subject_of(session)
 
 
 def _logs(session: Session) -> TaskLogs | None:

@@ -20,6 +20,17 @@ async function fetchPage(address) {
   return { ok: answer.ok, text, main: page.querySelector("main"), nav: page.querySelector("nav") };
 }
 
+function isFilledIn(field) {
+  if (field.matches("[type=checkbox], [type=radio]")) {
+    return field.checked !== field.defaultChecked;
+  }
+  if (field.matches("select")) {
+    const byDefault = [...field.options].findLastIndex((option) => option.defaultSelected);
+    return field.selectedIndex !== Math.max(0, byDefault);
+  }
+  return field.value !== field.defaultValue;
+}
+
 // True while the page must stay as it is, since somebody uses it.
 function isInUse(main) {
   const fields = [...main.querySelectorAll("input, textarea, select")];
@@ -27,8 +38,7 @@ function isInUse(main) {
   return document.hidden
     || main.contains(document.activeElement)
     || main.querySelector("svg:hover, [data-touched]")
-    || fields.some((field) => field.checked !== field.defaultChecked
-      || (field.defaultValue !== undefined && field.value !== field.defaultValue))
+    || fields.some(isFilledIn)
     || (!selected.isCollapsed && main.contains(selected.anchorNode));
 }
 
@@ -46,7 +56,7 @@ async function look(main) {
     }
     if (!hasFailed && !fresh.ok) {
       const [title, sentence] = fresh.main.children;
-      tell(`${title.textContent}: ${sentence.textContent}`);
+      tell(`${title.textContent}: ${sentence.textContent.replace(/\.$/, "")}.`);
       return main;
     }
     if (isInUse(main)) {

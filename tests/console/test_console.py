@@ -3,10 +3,12 @@
 import datetime as dt
 import html
 import re
+import shutil
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.client import HTTPConnection
 from urllib.parse import urlencode
 
@@ -14,11 +16,15 @@ import pytest
 import uvicorn
 from botocore.exceptions import NoCredentialsError
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lifoq import (
     InvalidInput,
     NewTask,
     Queue,
+    QueueMisconfigured,
     QueueStats,
     Status,
     StoreUnavailable,
@@ -34,7 +40,7 @@ from lifoq.operating.account import NotAllowed
 from lifoq.operating.task_log import FoundLines, LogLine
 from lifoq.store.lease_tables import LeaseTables
 from lifoq.testing.hosts import TurnableHost
-from lifoq_console.app import Settings, application
+from lifoq_console.app import STATIC, Pages, Settings, application
 from lifoq_console.bulk import Action
 from lifoq_console.scraping import metrics_token
 from lifoq_console.subject import Subject
@@ -203,6 +209,33 @@ def test_without_cloudwatch_the_table_still_tells(queue, start):
     shown = start(queue, cloudwatch=Refusing()).page("/")
     assert "waiting 1" in shown
     assert "CloudWatch did not answer. Unable to locate credentials" in shown
+
+
+def test_a_queue_whose_cloud_was_started_anew_is_found_again(queue, start, monkeypatch):
+    another = Queue.in_memory()
+    another.store.table.name = "made anew"
+    another.put("a", task_id="of today")
+    console = start(queue, connect=lambda: Subject(name="prod", queue=another))
+
+    def gone() -> QueueStats:
+        raise QueueMisconfigured("there is no such table")
+
+    monkeypatch.setattr(queue, "stats", gone)
+    assert console.ask("/tasks?status=PENDING") == (
+        303,
+        f"http://{console.host}/tasks?status=PENDING",
+    )
+    assert "of today" in console.page("/tasks?status=PENDING")
+
+
+def test_a_queue_that_is_still_the_same_is_told_to_be_out_of_reach(queue, start, monkeypatch):
+    def gone() -> QueueStats:
+        raise StoreUnavailable("no answer")
+
+    console = start(queue, connect=lambda: Subject(name="prod", queue=queue))
+    monkeypatch.setattr(queue, "stats", gone)
+    status, text = console.ask("/")
+    assert (status, "The queue cannot be reached" in text) == (503, True)
 
 
 def test_shared_limits_are_shown_with_what_is_lent_of_them(queue, start):
@@ -600,6 +633,73 @@ def test_a_browser_shows_what_was_seen_last_and_goes_on_once_the_queue_answers(
     monkeypatch.setattr(queue, "stats", patchy)
     shown = dumped(f"http://{start(queue).host}/enter?token={TOKEN}", tmp_path)
     assert [each for each in words if each not in shown] == []
+
+
+@in_a_browser
+@pytest.mark.parametrize(
+    ("path", "done", "later"),
+    [
+        ("/tasks?status=PENDING", "", "came later"),
+        ("/task?id=first", "", ">CANCELLED<"),
+        ("/tasks?status=PENDING", "document.querySelector('[name=type]').value = 'b'", None),
+        ("/tasks?status=PENDING", "document.querySelector('[name=id]').click()", None),
+        ("/tasks?status=PENDING", "document.querySelector('td a').focus()", None),
+    ],
+)
+def test_lists_and_tasks_refresh_themselves_while_they_are_looked_at_and_nobody_uses_them(
+    queue, start, tmp_path, monkeypatch, path, done, later
+):
+    queue.put("a", task_id="first")
+
+    class Leading(Pages):
+        """The first page leads to another, and while that is looked at the queue changes."""
+
+        def overview(self, _request: Request) -> Response:
+            return RedirectResponse(path)
+
+        def _page(self, template: str, **values: object) -> Response:
+            page = super()._page(template, **values)
+            queue.put("a", task_id="came later")
+            with suppress(WrongStatus):
+                queue.cancel("first")
+            return page
+
+    served = shutil.copytree(STATIC, tmp_path / "static")
+    with (served / "console.js").open("a") as script:
+        script.write(f"\n{done};")
+    monkeypatch.setattr("lifoq_console.app.STATIC", served)
+    monkeypatch.setattr("lifoq_console.app.Pages", Leading)
+    shown = dumped(f"http://{start(queue).host}/enter?token={TOKEN}", tmp_path)
+    assert 'role="status" hidden' in shown
+    assert (later or ">first<") in shown
+    assert (later is None) == ("came later" not in shown and ">CANCELLED<" not in shown)
+
+
+@in_a_browser
+def test_an_open_page_recovers_once_the_console_answers_again(queue, start, tmp_path, monkeypatch):
+    asked: list[str] = []
+    whole = application
+
+    def patchy(subject: Subject, settings: Settings) -> ASGIApp:
+        app = whole(subject, settings)
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["path"] == "/":
+                asked.append("overview")
+                queue.put("a")
+                if len(asked) in (2, 3):  # it ends in the middle of an answer
+                    headers = [(b"content-length", b"100")]
+                    await send({"type": "http.response.start", "status": 200, "headers": headers})
+                    return
+            await app(scope, receive, send)
+
+        return answer
+
+    monkeypatch.setattr("tests.console.test_console.application", patchy)
+    shown = dumped(f"http://{start(queue).host}/enter?token={TOKEN}", tmp_path)
+    assert len(asked) > 3
+    assert 'role="status" hidden' in shown
+    assert f">{len(asked)}</a></dd>" in shown
 
 
 @in_a_browser
