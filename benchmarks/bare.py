@@ -12,8 +12,8 @@ from benchmarks.record import Row
 from lab import dynamodb_local
 from lifoq import NewTask, Queue
 from lifoq.aws.boto3_clients import dynamodb_clients
+from lifoq.aws.dynamo_calls import DynamoCalls
 from lifoq.aws.dynamo_table import Calls, DynamoTable
-from lifoq.aws.dynamodb import DynamoCalls
 from lifoq.aws.own_client import Endpoint, Service
 from lifoq.aws.retry_policy import ATTEMPTS
 from lifoq.aws.signature import Credentials

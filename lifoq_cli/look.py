@@ -18,11 +18,11 @@ from lifoq.health.sweep_note import LATELY
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
 from lifoq.items.task_error import TaskFailed
+from lifoq.operating.limit_usage import find_limit_usage
 from lifoq.operating.pause_note import PauseNote
 from lifoq.operating.processing import known_paused
-from lifoq.operating.quotas import find_quotas
 from lifoq.store.table import Count
-from lifoq_cli import options, quotas, statuses, tasks
+from lifoq_cli import limit_usage, options, statuses, tasks
 from lifoq_cli.progress import progress
 from lifoq_cli.session import Queues, Session, print_json
 
@@ -49,7 +49,7 @@ def stats(session: Session) -> None:
     workers hold.
     """
     with progress("counting"):
-        found, limits = session.queue.stats(), find_quotas(session.queue)
+        found, limits = session.queue.stats(), find_limit_usage(session.queue)
         paused = Pause.of(session)
     said = headline(found, paused=paused.is_so)
 
@@ -57,9 +57,9 @@ def stats(session: Session) -> None:
         console.print(stats_table(found, said, paused.told))
         if limits:
             console.print()
-            console.print(quotas.table(limits, now=session.now))
+            console.print(limit_usage.table(limits, now=session.now))
 
-    shared = {"shared_limits": [quotas.as_json(one) for one in limits]} if limits else {}
+    shared = {"shared_limits": [limit_usage.as_json(one) for one in limits]} if limits else {}
     session.answer(stats_json(found, said, paused) | shared, show)
 
 

@@ -9,7 +9,7 @@ import click
 from lifoq.errors import LifoqError
 from lifoq.health.statistics import QueueStats
 from lifoq.metrics import NAMESPACE, Metric
-from lifoq.operating.quotas import QuotaTotals
+from lifoq.operating.limit_usage import LimitUsage
 from lifoq.worker.run.report import RunReport
 
 try:
@@ -86,7 +86,7 @@ class WorkerMetrics:
         return server.server_port
 
 
-_OF_QUOTAS: Final[dict[str, tuple[str, Callable[[QuotaTotals], int]]]] = {
+_OF_QUOTAS: Final[dict[str, tuple[str, Callable[[LimitUsage], int]]]] = {
     "slots_lent": ("Tasks at a time that workers hold of a shared limit", lambda one: one.slots),
     "shards_lent": ("Equal parts of a shared rate that workers hold", lambda one: one.shards),
     "workers": ("Workers that hold a part of a shared limit", lambda one: one.workers),
@@ -97,7 +97,7 @@ _OF_QUOTAS: Final[dict[str, tuple[str, Callable[[QuotaTotals], int]]]] = {
 }
 
 
-def of_queue(stats: QueueStats, quotas: Sequence[QuotaTotals], queue_name: str) -> bytes:
+def of_queue(stats: QueueStats, quotas: Sequence[LimitUsage], queue_name: str) -> bytes:
     """Return the numbers of a queue at the moment. Equal limits of several cells are added up."""
     registry = CollectorRegistry()
     values = {metric: count.value for metric, count in stats.counts().items()}

@@ -33,7 +33,7 @@ from lifoq.errors import (
 from lifoq.health.headline import headline
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
-from lifoq.operating.quotas import find_quotas
+from lifoq.operating.limit_usage import find_limit_usage
 from lifoq.store.table import Count
 from lifoq_console import words
 from lifoq_console.bulk import ACTIONS, Action, Bulk, matching, preview
@@ -153,7 +153,7 @@ class Pages:
             traffic=traffic,
             chosen=chosen,
             ranges=RANGES,
-            quotas=find_quotas(self._queue),
+            quotas=find_limit_usage(self._queue),
             now=SYSTEM.now(),
             problem=self._subject.problem,
             charts=[] if traffic is None or traffic.is_empty else charts(traffic),
@@ -166,7 +166,7 @@ class Pages:
     def types(self, _request: Request) -> Response:
         self._subject.glance()
         seen = sample(self._queue)
-        shared = find_quotas(self._queue)
+        shared = find_limit_usage(self._queue)
         limits = {one.task_type: one.at_a_time for one in shared if one.cell is None}
         return self._page("types", rows=by_type(self._queue, seen), seen=seen, limits=limits)
 
@@ -253,7 +253,7 @@ class Pages:
         from lifoq_cli import prometheus  # noqa: PLC0415 - an extra of its own
 
         text = prometheus.of_queue(
-            self._queue.stats(), find_quotas(self._queue), self._subject.name
+            self._queue.stats(), find_limit_usage(self._queue), self._subject.name
         )
         return Response(text, media_type=prometheus.CONTENT_TYPE)
 

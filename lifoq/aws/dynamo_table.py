@@ -80,7 +80,7 @@ class DynamoTable:
         cls, name: str, service: Any, *, clock: ServerClock, repeats: bool = True
     ) -> "DynamoTable":
         """Return the table as lifoq's own client calls it. ``clock`` is the service's."""
-        from lifoq.aws.dynamodb import DynamoCalls  # noqa: PLC0415 - as above
+        from lifoq.aws.dynamo_calls import DynamoCalls  # noqa: PLC0415 - as above
 
         once: Calls = DynamoCalls(service, attempts=1)
         calls: Calls = DynamoCalls(service, attempts=ATTEMPTS) if repeats else once
@@ -89,7 +89,7 @@ class DynamoTable:
     def in_worker(self, *, host: Host = SYSTEM) -> "DynamoTable":
         """Return this table for ``lifoq work``: it calls by lifoq's own client if that may stand in
         for this table's boto3 client, otherwise by boto3."""
-        from lifoq.aws import work_process as worker  # noqa: PLC0415 - as above
+        from lifoq.aws import service_from_boto3 as worker  # noqa: PLC0415 - as above
         from lifoq.aws.boto3_clients import Boto3Calls  # noqa: PLC0415 - as above
 
         clock = ServerClock(host)

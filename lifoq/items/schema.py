@@ -196,7 +196,7 @@ MAX_TOKEN_BYTES: Final = 2048
 """For ``taskToken``
 (https://docs.aws.amazon.com/step-functions/latest/apireference/API_SendTaskSuccess.html)."""
 OWN_PREFIX: Final = "lifoq:own:"
-"""The beginning of the ids of the queue's own items, which are no tasks: key slots, lease tables,
+"""The beginning of the ids of the queue's own items, which are no tasks: key slots, quota tables,
 notes. ``put`` refuses such an id."""
 
 

@@ -2,7 +2,7 @@
 
     producers   workers          sweep         operators         whoever looks
        │           │               │               │                  │
-      Puts   AttemptWrites    SweepWrites   OperatorWrites          Reads
+      Puts   WorkerWrites    SweepWrites   OperatorWrites          Reads
        └───────────┴───────────────┼───────────────┴──────────────────┘
                                StoreBase
                                    │
@@ -11,6 +11,6 @@
              MemoryTable (here)       DynamoTable (``lifoq.aws``)
 
 Each operation is one read or one conditional write. ``Store`` has them all. ``claims`` and
-``keyed_claims`` claim tasks, without and with limits per key; ``lease_tables`` keeps the limits
+``keyed_claims`` claim tasks, without and with limits per key; ``quota_tables`` keeps the limits
 that all workers share; ``large_values`` moves what is too large for an item into a bucket.
 """

@@ -9,10 +9,10 @@ from lifoq.items.change import Change, ConditionFailed, Item
 from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import Task
 from lifoq.store.base import Write
-from lifoq.store.repeats import Again
+from lifoq.store.write_retries import WriteRetries
 
 
-def apply_end(task: Task, change: Change, write: Write, again: Again) -> Change:
+def apply_end(task: Task, change: Change, write: Write, retries: WriteRetries) -> Change:
     """Apply a change that ends an attempt, and return what was applied.
 
     If a newer put of the same id is parked on the item, the change is refused, and the refusal
@@ -29,7 +29,7 @@ def apply_end(task: Task, change: Change, write: Write, again: Again) -> Change:
             if instead is None:
                 raise
             applied = instead
-            again.after_refusal()
+            retries.after_refusal()
         else:
             return applied
 

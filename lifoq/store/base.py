@@ -12,8 +12,8 @@ from lifoq.items.packed import PARTS, Large
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.items.task import Task
 from lifoq.store.large_values import LargeValues
-from lifoq.store.repeats import Again
 from lifoq.store.table import Cursor, Span, Table
+from lifoq.store.write_retries import WriteRetries
 
 Write = Callable[[str, Change], None]
 """Applies a change to the item of an id."""
@@ -21,7 +21,7 @@ Write = Callable[[str, Change], None]
 
 class StoreBase:
     """One queue's table, for the operations on it. Each group of operations inherits from this
-    base: ``Puts`` (producers), ``AttemptWrites`` (workers), ``SweepWrites`` (the sweep),
+    base: ``Puts`` (producers), ``WorkerWrites`` (workers), ``SweepWrites`` (the sweep),
     ``OperatorWrites`` (clients and operators), ``Reads`` (whoever looks). ``Store`` is all of them
     together.
 
@@ -70,8 +70,8 @@ class StoreBase:
 
     # Shared by the groups of operations
 
-    def _again(self, task_id: str) -> Again:
-        return Again(self._host, f"task {task_id!r}")
+    def _write_retries(self, task_id: str) -> WriteRetries:
+        return WriteRetries(self._host, f"task {task_id!r}")
 
     def _applied(self, task_id: str, change: Change) -> bool:
         """Apply a change; return False where its condition did not hold, so nothing was written."""

@@ -9,8 +9,8 @@ from lifoq.basics.host import Host
 from lifoq.errors import StoreUnavailable
 from lifoq.items.change import Condition
 from lifoq.items.task import Task
-from lifoq.store.attempt_writes import AttemptWrites
 from lifoq.store.candidate import Candidate
+from lifoq.store.worker_writes import WorkerWrites
 
 log = logging.getLogger("lifoq.claims")
 
@@ -32,7 +32,7 @@ class Claim:
 class Claims:
     """Claims without per-key limits."""
 
-    def __init__(self, store: AttemptWrites, *, host: Host) -> None:
+    def __init__(self, store: WorkerWrites, *, host: Host) -> None:
         self._store = store
         self._host = host
 

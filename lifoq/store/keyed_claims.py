@@ -27,9 +27,9 @@ from lifoq.items.change import (
 )
 from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import Task
-from lifoq.store.attempt_writes import AttemptWrites
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim, Claims
+from lifoq.store.worker_writes import WorkerWrites
 
 log = logging.getLogger("lifoq.keyed")
 
@@ -41,7 +41,7 @@ class KeyedClaims(Claims):
     """Claims with per-key limits: where a type has one, the claim of a task with a key holds a slot
     of that key, too."""
 
-    def __init__(self, store: AttemptWrites, *, host: Host) -> None:
+    def __init__(self, store: WorkerWrites, *, host: Host) -> None:
         super().__init__(store, host=host)
         self._table = store.table
 

@@ -23,7 +23,7 @@ class OperatorWrites(StoreBase):
         ``cancel_asked``, and its worker stops it. ``running=False`` leaves the attempt alone and
         drops only a newer put that is parked behind it. A cancelled task stays as it is.
         """
-        again = self._again(task_id)
+        retries = self._write_retries(task_id)
         while True:
             task = self._existing(task_id)
             change = self._cancelling(task, running=running)
@@ -33,7 +33,7 @@ class OperatorWrites(StoreBase):
                 with fits(task_id, "cancelled"):
                     return Task.from_item(self.table.update_and_get(task_id, change))
             except ConditionFailed:
-                again.after_refusal()  # it moved in between: look again
+                retries.after_refusal()  # it moved in between: look again
 
     def _cancelling(self, task: Task, *, running: bool) -> Change | None:
         """The change that cancels the task; None where there is nothing left to do."""
@@ -67,7 +67,7 @@ class OperatorWrites(StoreBase):
 
     def run_now(self, task_id: str) -> Task:
         """Bring a DELAYED task to PENDING now, whenever it is due, and return it."""
-        again = self._again(task_id)
+        retries = self._write_retries(task_id)
         while True:
             task = self._existing(task_id)
             if task.status is not Status.DELAYED:
@@ -78,7 +78,7 @@ class OperatorWrites(StoreBase):
                 with fits(task_id, "brought in"):
                     return Task.from_item(self.table.update_and_get(task_id, change))
             except ConditionFailed:
-                again.after_refusal()  # it moved in between: look again
+                retries.after_refusal()  # it moved in between: look again
 
     def redrive(self, task_id: str) -> Task:
         """Bring a task from FAILURE back to PENDING, as the newest of the queue and with a new

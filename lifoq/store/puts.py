@@ -165,13 +165,13 @@ class Puts(NewItems):
         """Replace the task of this id, by what is found: one write as a rule, since what refuses it
         tells what there is."""
         write: Put | Change = replacing.first_try(item, now=self.now())
-        again = self._again(item[Attribute.TASK_ID])
+        retries = self._write_retries(item[Attribute.TASK_ID])
         while True:
             try:
                 return self._written(item, write)
             except ConditionFailed as refused:
                 seen = refused.item
-            again.after_refusal()
+            retries.after_refusal()
             if seen is None:  # it went meanwhile
                 write = replacing.first_try(item, now=self.now())
                 continue
@@ -200,7 +200,7 @@ class Puts(NewItems):
         return task, write.creates and task.replaced == 0
 
     def _keep(self, item: Item) -> tuple[Task, bool]:
-        again = self._again(item[Attribute.TASK_ID])
+        retries = self._write_retries(item[Attribute.TASK_ID])
         while True:
             try:
                 self.table.put(item, over=transitions.gone(self.now()))
@@ -210,7 +210,7 @@ class Puts(NewItems):
                 return Task.from_item(item), True
             if seen is not None:
                 return self._kept(seen, item)
-            again.after_refusal()  # put by another, and deleted before we could see it
+            retries.after_refusal()  # put by another, and deleted before we could see it
 
     @staticmethod
     def _kept(seen: Item, item: Item) -> tuple[Task, bool]:

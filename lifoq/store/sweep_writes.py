@@ -15,8 +15,8 @@ from lifoq.items.terms import is_name
 from lifoq.store.attempt_end import apply_end, fits, tells_of_cancellation
 from lifoq.store.base import StoreBase, reaching
 from lifoq.store.candidate import Candidate, candidate_of
-from lifoq.store.repeats import Outrun
 from lifoq.store.table import Cursor, Span
+from lifoq.store.write_retries import Outrun
 
 log = logging.getLogger("lifoq.store")
 
@@ -86,17 +86,17 @@ class SweepWrites(StoreBase):
             return None
 
     def _reclaimed(self, task: Task, max_attempts: int) -> Status | None:
-        again = self._again(task.task_id)
+        retries = self._write_retries(task.task_id)
         while True:
             change = self._reclaiming(task, max_attempts)
             try:
                 with fits(task.task_id, "brought back"):
-                    ended = apply_end(task, change, self.table.update, again)
+                    ended = apply_end(task, change, self.table.update, retries)
             except ConditionFailed as refused:
                 if refused.item is None or not tells_of_cancellation(task, change, refused.item):
                     return None
                 task = Task.from_item(refused.item)
-                again.after_refusal()
+                retries.after_refusal()
             else:
                 return Status(str(ended.set[Attribute.TASK_STATUS]))
 

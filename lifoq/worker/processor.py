@@ -13,10 +13,10 @@ from lifoq.basics.host import SYSTEM, Host
 from lifoq.errors import StoreUnavailable
 from lifoq.store.store import Store
 from lifoq.worker.handlers.registry import Registry
+from lifoq.worker.process_state import ProcessState
 from lifoq.worker.run.loop import Run
 from lifoq.worker.run.report import RunReport
 from lifoq.worker.settings import WorkerSettings
-from lifoq.worker.worker import Worker
 
 log = logging.getLogger("lifoq.processor")
 
@@ -39,7 +39,9 @@ class Processor:
     ) -> None:
         """Set the process up for the registry's tasks, once. Raises InvalidInput for a task type
         that could never start, and any error of the set-up."""
-        self._worker = Worker.of(store, registry, settings, host=host, draw=draw or random.Random())
+        self._process = ProcessState.of(
+            store, registry, settings, host=host, draw=draw or random.Random()
+        )
         self._host = host
         self._serving: Run | None = None
         self._grace: float | None = None
@@ -114,7 +116,7 @@ class Processor:
         on_progress: Callable[[RunReport], None],
     ) -> Run:
         return Run(
-            self._worker,
+            self._process,
             time_limit=time_limit,
             woken_at=woken_at,
             until_stopped=until_stopped,

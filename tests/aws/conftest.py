@@ -10,8 +10,8 @@ import pytest
 from lab import dynamodb_local
 from lifoq.aws import client_choice as own
 from lifoq.aws.boto3_clients import Boto3Calls, dynamodb_clients, refuse_half_answers
+from lifoq.aws.dynamo_calls import DynamoCalls
 from lifoq.aws.dynamo_table import Calls
-from lifoq.aws.dynamodb import DynamoCalls
 from lifoq.aws.patched import is_patched
 from lifoq.basics.clock import ServerClock
 from lifoq.testing.hosts import START

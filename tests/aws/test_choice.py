@@ -20,8 +20,8 @@ from botocore.credentials import Credentials
 from lifoq import Queue, QueueMisconfigured
 from lifoq.aws import client_choice as own
 from lifoq.aws.boto3_clients import Boto3Calls
+from lifoq.aws.dynamo_calls import DynamoCalls
 from lifoq.aws.dynamo_table import DynamoTable
-from lifoq.aws.dynamodb import DynamoCalls
 from lifoq.aws.patched import is_patched
 from lifoq.errors import BadEnvironment
 from lifoq_cli.work import _by_own_client

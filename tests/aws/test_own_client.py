@@ -37,13 +37,13 @@ from lab import dynamodb_local
 from lifoq import QueueMisconfigured, StoreUnavailable
 from lifoq.aws import client_choice as own
 from lifoq.aws import own_client as service
-from lifoq.aws import states, topics
+from lifoq.aws import step_functions_calls, topics
 from lifoq.aws.boto3_clients import dynamodb_clients
 from lifoq.aws.connections import Connections
 from lifoq.aws.dynamo_table import Calls, DynamoTable
 from lifoq.aws.dynamo_values import plain
 from lifoq.aws.retry_policy import CAPACITY, READ_TIMEOUT, REPEAT_COST, THROTTLED_COST, RepeatQuota
-from lifoq.aws.states import States
+from lifoq.aws.step_functions_calls import StepFunctionsCalls
 from lifoq.aws.topics import Topics
 from lifoq.basics.clock import ServerClock
 from lifoq.testing.hosts import START
@@ -557,9 +557,9 @@ def clients_of(
 ) -> Callable[[str], tuple[Any, Any]]:
     """boto3's client of SNS or Step Functions, and what stands in its place."""
     in_a_function(AWS_ENDPOINT_URL=server.url)
-    for module in (states, topics):
+    for module in (step_functions_calls, topics):
         monkeypatch.setattr(module, "ATTEMPTS", 1)
-    ours = {"sns": ("sns", Topics), "stepfunctions": ("states", States)}
+    ours = {"sns": ("sns", Topics), "stepfunctions": ("states", StepFunctionsCalls)}
 
     def made(name: str) -> tuple[Any, Any]:
         called, kind = ours[name]
@@ -619,7 +619,7 @@ def test_a_page_that_is_not_awss_confirms_nothing(server, clients_of, name, oper
 
 
 def test_a_refusal_has_the_code_that_boto3_reads(server, clients_of):
-    refusal = {"__type": "com.amazonaws.states#TaskTimedOut", "message": "too late"}
+    refusal = {"__type": "com.amazonaws.step_functions#TaskTimedOut", "message": "too late"}
     for each in clients_of("stepfunctions"):
         server.answers = [reply(refusal, 400)]
         with pytest.raises(ClientError, match=r"TaskTimedOut.*too late"):

@@ -12,7 +12,7 @@ import pytest
 from lifoq.client import connection
 from lifoq.health import sweep_note as notes
 from lifoq.health.pressure import NOTE
-from lifoq.items.lease_table import lease_table_id
+from lifoq.items.quota_table import quota_table_id
 from lifoq.operating import deployment
 from lifoq.operating.processing import Processing
 from lifoq_cli.app import main
@@ -71,7 +71,7 @@ def test_a_queue_is_tried_and_left_as_it_was(client, capsys):
     assert [one for one in seen if not one["well"]] == []
     assert ([one["step"] for one in seen], status) == (list(STEPS), 0)
     left = client("dynamodb").scan(TableName=connection.read(STAGE).table)["Items"]
-    assert {item["taskId"]["S"] for item in left} <= {lease_table_id(""), NOTE, notes.NOTE}
+    assert {item["taskId"]["S"] for item in left} <= {quota_table_id(""), NOTE, notes.NOTE}
     assert not Processing.connect(STAGE).is_paused
 
 

@@ -34,11 +34,11 @@ from lifoq import (
 )
 from lifoq.basics.host import MICROSECONDS, SYSTEM
 from lifoq.client.connection import SharedLimits
-from lifoq.items.lease_table import NONE, Amount, Renewal, SharedLimit
+from lifoq.items.quota_table import NONE, Amount, Renewal, SharedLimit
 from lifoq.metrics import Metric
 from lifoq.operating.account import NotAllowed
 from lifoq.operating.task_log import FoundLines, LogLine
-from lifoq.store.lease_tables import LeaseTables
+from lifoq.store.quota_tables import QuotaTables
 from lifoq.testing.hosts import TurnableHost
 from lifoq_console.app import STATIC, Pages, Settings, application
 from lifoq_console.bulk import Action
@@ -256,7 +256,7 @@ def test_shared_limits_are_shown_with_what_is_lent_of_them(queue, start):
         renew=True,
         insists=False,
     )
-    LeaseTables(queue.store, host=SYSTEM).take("", SharedLimit(in_flight=10), renewal)
+    QuotaTables(queue.store, host=SYSTEM).take("", SharedLimit(in_flight=10), renewal)
     assert re.search(r"all types 4 of 10 – 1 worker in 4\d", console.page("/"))
     samples = console.ask("/metrics", headers=bearer)[1].splitlines()
     assert 'lifoq_shared_limit_slots_lent{queue="prod",task_type=""} 4.0' in samples

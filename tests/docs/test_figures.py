@@ -15,7 +15,7 @@ import pytest
 from benchmarks.cost.bill import usd
 from benchmarks.cost.five_ways import ways
 from lifoq.health.statistics import CAP
-from lifoq.items import lease_table
+from lifoq.items import quota_table
 from lifoq.items.schema import MAX_PAYLOAD_BYTES
 from lifoq.worker.backlog import claim_order, poll_timing, view, view_index
 from lifoq.worker.limits import quota
@@ -222,7 +222,7 @@ def set_in_the_code() -> Iterator[tuple[str, str]]:
     yield page, f"or more rarely: {view.ROWS_PER_SECOND} rows a second on average"
     yield page, f"polls again after {poll_timing.SHORTEST_POLL} s"
     page = "docs/decisions/shared-limits.md"
-    lasts, apart = lease_table.QUOTA_LASTS, lease_table.CLOCKS_APART
+    lasts, apart = quota_table.QUOTA_LASTS, quota_table.CLOCKS_APART
     yield page, f"may be used for {lasts:.0f} seconds from the sending"
     yield page, f"renewed after {quota.RENEW_AFTER} seconds"
     yield page, f"shards {apart:.0f} seconds after its quota's end"

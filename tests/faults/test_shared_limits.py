@@ -8,7 +8,7 @@ import pytest
 
 from lifoq import NewTask
 from lifoq.errors import QueueMisconfigured
-from lifoq.items.lease_table import LeaseTable, SharedLimit, lease_table_id
+from lifoq.items.quota_table import QuotaTable, SharedLimit, quota_table_id
 from tests.virtual.bench import Bench
 from tests.virtual.machine import Machine
 
@@ -90,11 +90,11 @@ def test_while_all_types_are_at_their_shared_limits_each_start_costs_a_look(benc
     assert bench.table.polls <= 15
 
 
-def test_a_run_whose_lease_table_cannot_be_read_ends_and_says_so(bench):
+def test_a_run_whose_quota_table_cannot_be_read_ends_and_says_so(bench):
     bench.handle("limited", in_flight=1)
     bench.put("limited")
-    bench.table.damage({"taskId": lease_table_id("limited"), "payload": "no lease table"})
-    with pytest.raises(QueueMisconfigured, match="is not the lease table of a limit"):
+    bench.table.damage({"taskId": quota_table_id("limited"), "payload": "no quota table"})
+    with pytest.raises(QueueMisconfigured, match="is not the quota table of a limit"):
         bench.run(shared_limits=True)
 
 
@@ -111,10 +111,10 @@ def test_the_example_of_the_page_is_what_the_code_does():
 
     def lent(at: float) -> list[tuple[int, ...]]:
         bench.sleep(at - bench.seconds)
-        lease_table = LeaseTable.of(
-            bench.table.get(lease_table_id("price.refresh")), SharedLimit(in_flight=4, rate=10)
+        quota_table = QuotaTable.of(
+            bench.table.get(quota_table_id("price.refresh")), SharedLimit(in_flight=4, rate=10)
         )
-        return sorted((tuple(entry.has) for entry in lease_table.entries.values()), reverse=True)
+        return sorted((tuple(entry.has) for entry in quota_table.entries.values()), reverse=True)
 
     begin(0)
     lost = begin(5)

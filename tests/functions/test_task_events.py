@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from lifoq.aws import states
+from lifoq.aws import step_functions_calls
 from tests.ends import (
     TOKEN,
     failures,
@@ -89,7 +89,7 @@ def test_answers_go_to_step_functions_alone_where_no_topic_was_asked_for(
 
 
 def test_an_answer_that_does_not_arrive_is_tried_again(load_with, context, monkeypatch):
-    monkeypatch.setattr(states, "ATTEMPTS", 1)
+    monkeypatch.setattr(step_functions_calls, "ATTEMPTS", 1)
     function = load_with(
         "task_events",
         LIFOQ_QUEUE="prod",

@@ -264,7 +264,7 @@ class Connection:
         )
 
     def _blame_all(self) -> None:
-        """What is read may decide whether leases end: a lease table, or whether a claim with
+        """What is read may decide whether leases end: a quota table, or whether a claim with
         a slot was granted."""
         if self._polls is not None:
             self._machine.claim_faults.update(self._polls.open_claims())

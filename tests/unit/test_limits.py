@@ -6,7 +6,7 @@ from itertools import takewhile
 import pytest
 
 from lifoq.items.change import Change
-from lifoq.items.lease_table import QUOTA_LASTS
+from lifoq.items.quota_table import QUOTA_LASTS
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.handlers.registry import TaskType

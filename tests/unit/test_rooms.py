@@ -14,7 +14,7 @@ import lifoq
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = ("errors", "metrics", "basics", "items", "ingest", "store", "aws", "health", "ends")
-WORKER = ("handlers", "settings", "limits", "backlog", "worker", "run", "sweep")
+WORKER = ("handlers", "settings", "limits", "backlog", "process_state", "run", "sweep")
 LIBRARY += (*(f"worker.{room}" for room in WORKER), "worker", "targets", "environment", "client")
 LIBRARY += ("operating", "api")
 CLOUD = ("basics", "http_server", "tables", "functions", "events", "moto_adapter", "deployments")

@@ -10,7 +10,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from botocore.exceptions import BotoCoreError, ClientError
 
 from lifoq.aws import client_choice as own
-from lifoq.aws.states import States
+from lifoq.aws.step_functions_calls import StepFunctionsCalls
 from lifoq.aws.topics import Topics
 from lifoq.ends.changes import Record
 from lifoq.ends.end import End, Ending, end_of
@@ -40,7 +40,7 @@ topic = environment.events_topic_arn and EventsTopic(
     queue=environment.queue_name,
 )
 step_functions = environment.task_tokens and StepFunctions(
-    States(services[1]) if services else boto3_client("stepfunctions")
+    StepFunctionsCalls(services[1]) if services else boto3_client("stepfunctions")
 )
 answering = ThreadPoolExecutor(ANSWERS_AT_ONCE)
 started()

@@ -18,7 +18,7 @@ from lifoq.store.candidate import Candidate, Candidates
 from lifoq.store.store import Store
 from lifoq.store.table import Cursor
 from lifoq.worker.backlog.known_types import Types
-from lifoq.worker.limits.renewed import Renewed
+from lifoq.worker.limits.renewal_answer import RenewalAnswer
 
 if TYPE_CHECKING:
     from lifoq.worker.limits.kept_limits import KeptLimits  # not where no type is adaptive
@@ -105,7 +105,7 @@ CallMessage = (
     | Remaining
     | Noted
     | Failed
-    | Renewed
+    | RenewalAnswer
 )
 
 
@@ -176,9 +176,9 @@ class BackgroundCalls:
 
         self._send(fall, "let fall")
 
-    def renewals(self, calls: Collection[Callable[[], Renewed]]) -> None:
-        """Make the calls that renew this process's quotas at the lease tables of the limits over
-        all workers. Each is answered by Renewed."""
+    def renewals(self, calls: Collection[Callable[[], RenewalAnswer]]) -> None:
+        """Make the calls that renew this process's quotas at the quota tables of the limits over
+        all workers. Each is answered by RenewalAnswer."""
         for call in calls:
             self._send(call, "renewal")
 

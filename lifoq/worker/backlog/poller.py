@@ -12,7 +12,7 @@ from lifoq.store.table import LARGEST_PAGE, Cursor
 from lifoq.worker.backlog.background_calls import BackgroundCalls, Poll, Shown, ShownBehind
 from lifoq.worker.backlog.busy_keys import BusyKeys
 from lifoq.worker.backlog.claim_order import ClaimOrder
-from lifoq.worker.backlog.held_tasks import HeldTasks
+from lifoq.worker.backlog.claimed_tasks import ClaimedTasks
 from lifoq.worker.backlog.known_types import Types
 from lifoq.worker.backlog.poll_timing import POLL_PATIENCE, PollTiming
 from lifoq.worker.backlog.view import BacklogView, SchedulingClass
@@ -36,7 +36,7 @@ class Poller:
         limits: Limits,
         order: ClaimOrder,
         types: Types,
-        held: HeldTasks[Any],
+        held: ClaimedTasks[Any],
         keys: BusyKeys,
         timing: PollTiming,
         now: int,

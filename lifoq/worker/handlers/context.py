@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from lifoq.basics.host import MICROSECONDS, Host
 from lifoq.errors import BlocksOthers, Cancelled, LeaseLost
 from lifoq.items.task import Task
-from lifoq.store.attempt_writes import AttemptWrites
+from lifoq.store.worker_writes import WorkerWrites
 
 if TYPE_CHECKING:
     from lifoq.worker.handlers.async_handlers import AsyncHandlers  # not where nothing is async
@@ -20,7 +20,7 @@ class Context:
         self,
         *,
         task: Task,
-        store: AttemptWrites,
+        store: WorkerWrites,
         host: Host,
         lease: Callable[[], float],
         max_attempts: int,

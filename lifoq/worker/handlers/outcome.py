@@ -11,8 +11,8 @@ from lifoq.basics.host import microseconds
 from lifoq.errors import Busy, Fail, InvalidInput, Retry
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
-from lifoq.store.attempt_writes import MAX_FOLLOW_UPS, AttemptWrites
 from lifoq.store.candidate import Candidate
+from lifoq.store.worker_writes import MAX_FOLLOW_UPS, WorkerWrites
 from lifoq.worker.handlers.backoff import Backoff
 
 SOON: Final = 0.001
@@ -34,7 +34,7 @@ class Succeed:
     result: str
     follow_ups: Sequence[NewTask]
 
-    def write(self, store: AttemptWrites, task: Task) -> Candidate | None:
+    def write(self, store: WorkerWrites, task: Task) -> Candidate | None:
         return store.succeed(task, self.result, self.follow_ups)
 
 
@@ -46,7 +46,7 @@ class TryAgain:
     counts: bool = True
     """True if the attempt counts towards the task's ``max_attempts``."""
 
-    def write(self, store: AttemptWrites, task: Task) -> Candidate | None:
+    def write(self, store: WorkerWrites, task: Task) -> Candidate | None:
         """The row, where the task waits in the queue again at once."""
         return store.retry(task, self.error, delay=self.delay, counts=self.counts)
 
@@ -55,7 +55,7 @@ class TryAgain:
 class GiveUp:
     error: TaskError
 
-    def write(self, store: AttemptWrites, task: Task) -> Candidate | None:
+    def write(self, store: WorkerWrites, task: Task) -> Candidate | None:
         return store.fail(task, self.error)
 
 
@@ -66,7 +66,7 @@ class Cancel:
 
     error: TaskError | None
 
-    def write(self, store: AttemptWrites, task: Task) -> Candidate | None:
+    def write(self, store: WorkerWrites, task: Task) -> Candidate | None:
         return store.end_cancelled(task, self.error)
 
 

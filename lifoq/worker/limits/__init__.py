@@ -5,7 +5,7 @@
       Limits ──▶ ConcurrencyLimit of the worker, and of the task type:
         │           slots, TokenBucket (rate), what the downstream was found to take
         └──────▶ Quota of each limit that holds over all workers:
-                    renewed by background calls at a lease table in DynamoDB
+                    renewed by background calls at a quota table in DynamoDB
 
 ``adaptive_concurrency`` finds how many tasks of a type the downstream takes at a time, from the
 times that ``attempt_times`` keeps.

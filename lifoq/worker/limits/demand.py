@@ -4,7 +4,7 @@ from collections import deque
 from typing import Final
 
 from lifoq.basics.host import Host, microseconds
-from lifoq.items.lease_table import NONE, Amount
+from lifoq.items.quota_table import NONE, Amount
 
 REMEMBERED: Final = 1.0
 """Seconds for which a use of a quota, or a request for it, counts as demand."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lifoq.worker.limits.adaptive_concurrency import AdaptiveConcurrency  # not where no type is
     from lifoq.worker.limits.attempt_times import Sample
     from lifoq.worker.limits.quota import Quota, Quotas
-    from lifoq.worker.limits.renewed import Renewed
+    from lifoq.worker.limits.renewal_answer import RenewalAnswer
 
 
 class Limits:
@@ -222,24 +222,24 @@ class Limits:
         """When the next renewals are due, in monotonic microseconds; inf if none is."""
         return min((quota.due_at for quota in self._quotas.values()), default=math.inf)
 
-    def renewals(self, now: int) -> "list[Callable[[], Renewed]]":
+    def renewals(self, now: int) -> "list[Callable[[], RenewalAnswer]]":
         """Begin the renewals that are due. Return their background calls; the run gives the answer
         of each to ``renewed``."""
         with self._lock:
             due = [quota for quota in self._quotas.values() if quota.due_at <= now]
             return [quota.renewal(self._could_start(quota)) for quota in due]
 
-    def last_renewals(self) -> "list[Callable[[], Renewed]]":
+    def last_renewals(self) -> "list[Callable[[], RenewalAnswer]]":
         """Begin renewals that give back all that is not in use. Return their calls, as
         ``renewals``."""
         with self._lock:
             return [
                 quota.renewal(0, more=False)
                 for quota in self._quotas.values()
-                if quota.in_lease_table
+                if quota.in_quota_table
             ]
 
-    def renewed(self, answer: "Renewed") -> bool:
+    def renewed(self, answer: "RenewalAnswer") -> bool:
         """Take the answer to a renewal. Return True if it may change which task is the next to
         start."""
         with self._lock:

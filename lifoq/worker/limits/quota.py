@@ -5,10 +5,10 @@ The life of a quota, in numbers. A task type may have ten tasks at work over all
 
 1. Four tasks wait at A, and nothing but this limit stands in their way. ``ask`` makes a renewal due
    at once. The run waits for its answer, 0.1 s at the most (``ANSWER_PATIENCE``).
-2. ``renewal`` makes a background call. It writes A into the limit's lease table: A has 4 slots and
+2. ``renewal`` makes a background call. It writes A into the limit's quota table: A has 4 slots and
    wants 4. ``renewed`` takes the answer: A may start tasks on its 4 slots for 5 s from when the
    write was sent (``QUOTA_LASTS``).
-3. While A uses the quota or wants more, it reads the lease table every 0.5 s (``RENEW_EVERY``), and
+3. While A uses the quota or wants more, it reads the quota table every 0.5 s (``RENEW_EVERY``), and
    writes when something changes or when 1.5 s have passed since its last write (``RENEW_AFTER``).
 4. B wants ten slots and gets the six that are free. Then A wants eight. An even division gives each
    five: B's next renewals tell it so, and B gives one slot back as soon as one of its six tasks has
@@ -33,15 +33,15 @@ from typing import Final
 
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.errors import LifoqError
-from lifoq.items.lease_table import NONE, QUOTA_LASTS, Amount, Grant, Renewal, SharedLimit
+from lifoq.items.quota_table import NONE, QUOTA_LASTS, Amount, Grant, Renewal, SharedLimit
 from lifoq.store.base import StoreBase
-from lifoq.store.lease_tables import LeaseTables
+from lifoq.store.quota_tables import QuotaTables
 from lifoq.worker.limits.concurrency_limit import TokenBucket
 from lifoq.worker.limits.demand import Demand
-from lifoq.worker.limits.renewed import Renewed
+from lifoq.worker.limits.renewal_answer import RenewalAnswer
 
 RENEW_EVERY: Final = 0.5
-"""Seconds between two renewals at the lease table, while the quota is used or wanted."""
+"""Seconds between two renewals at the quota table, while the quota is used or wanted."""
 RENEWAL_PATIENCE: Final = 2.0
 """Seconds after which a quota is renewed again, though the last renewal was not answered."""
 RENEW_AFTER: Final = 1.5
@@ -95,7 +95,7 @@ class Quota:
         shared: SharedLimit,
         *,
         here: int,
-        lease_tables: LeaseTables,
+        quota_tables: QuotaTables,
         worker: str,
         lease: float,
         host: Host,
@@ -103,7 +103,7 @@ class Quota:
         """``limit``: a task type's name, or empty for the queue's own limit. ``here``: the most
         tasks of any type that this process runs at a time. ``lease``: of its tasks, in seconds."""
         # Set once, and never changed.
-        self._lease_tables = lease_tables
+        self._quota_tables = quota_tables
         self._limit = limit
         self.shared = shared
         self._here = here
@@ -132,8 +132,8 @@ class Quota:
         self._number = 0
         self._wants = NONE
         self._unanswered = False
-        self.in_lease_table = False
-        """True if the lease table may name this worker."""
+        self.in_quota_table = False
+        """True if the quota table may name this worker."""
         self.due_at: float = math.inf
         """When the next renewal is due."""
 
@@ -246,7 +246,7 @@ class Quota:
 
     # Renewing it
 
-    def renewal(self, free: int, *, more: bool = True) -> Callable[[], Renewed]:
+    def renewal(self, free: int, *, more: bool = True) -> Callable[[], RenewalAnswer]:
         """Begin a renewal: return the background call that makes it. ``free``: as for ``ask``.
         ``more``: False gives back all that is not in use, since nothing more is to start.
 
@@ -266,7 +266,7 @@ class Quota:
             self.bucket.resize(self._has.shards, tokens=0)
         self._wants = wants
         self._number += 1
-        self._unanswered = self.in_lease_table = True
+        self._unanswered = self.in_quota_table = True
         self.due_at = now + microseconds(RENEWAL_PATIENCE)
         renewal = Renewal(
             worker=self._worker,
@@ -281,14 +281,14 @@ class Quota:
         )
         return partial(self._take, renewal)
 
-    def _take(self, renewal: Renewal) -> Renewed:
+    def _take(self, renewal: Renewal) -> RenewalAnswer:
         try:
-            grant = self._lease_tables.take(self._limit, self.shared, renewal)
+            grant = self._quota_tables.take(self._limit, self.shared, renewal)
         except LifoqError as error:
-            return Renewed(limit=self._limit, number=renewal.number, error=error)
-        return Renewed(limit=self._limit, number=renewal.number, grant=grant)
+            return RenewalAnswer(limit=self._limit, number=renewal.number, error=error)
+        return RenewalAnswer(limit=self._limit, number=renewal.number, grant=grant)
 
-    def renewed(self, answer: Renewed) -> bool:
+    def renewed(self, answer: RenewalAnswer) -> bool:
         """Take the answer to a renewal. The answer to an earlier one than the last is ignored.
         Return True if the run waited for it, or if others may enter since."""
         if answer.number != self._number:
@@ -297,7 +297,7 @@ class Quota:
         self._unanswered, self._answer_by = False, 0
         if answer.grant is not None:
             self._granted(answer.grant)
-            self.in_lease_table = self._has != NONE or self._wants != NONE
+            self.in_quota_table = self._has != NONE or self._wants != NONE
         now = self._host.monotonic()
         for kind in (SLOTS, SHARDS):
             if answer.error is not None or self._has[kind] < self._wants[kind]:
@@ -305,7 +305,7 @@ class Quota:
         keeps = Amount(max(self.inside, self._fair.slots), self._fair.shards)
         if answer.grant is not None and any(map(lt, keeps, self._has)):
             self.due_at = now  # others wait for the rest
-        elif self.in_lease_table or self._wants != NONE:
+        elif self.in_quota_table or self._wants != NONE:
             self.due_at = now + microseconds(RENEW_EVERY)
         else:
             self.due_at = math.inf
@@ -327,11 +327,11 @@ class Quota:
 
 
 class Quotas:
-    """Makes the quotas of one process, which has one name in all lease tables."""
+    """Makes the quotas of one process, which has one name in all quota tables."""
 
     def __init__(self, store: StoreBase, *, lease: float, host: Host) -> None:
         """``lease``: of the process's tasks, in seconds."""
-        self._lease_tables = LeaseTables(store, host=host)
+        self._quota_tables = QuotaTables(store, host=host)
         self._worker = host.new_id()[:12]
         self._lease = lease
         self._host = host
@@ -343,7 +343,7 @@ class Quotas:
             limit,
             SharedLimit(in_flight=in_flight, rate=rate),
             here=here,
-            lease_tables=self._lease_tables,
+            quota_tables=self._quota_tables,
             worker=self._worker,
             lease=self._lease,
             host=self._host,

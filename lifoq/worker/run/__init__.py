@@ -3,7 +3,7 @@
     ┌─ the thread of the run ───────────────────────────────────────────────────┐
     │ loop.Run: takes a message or waits for a timer, decides, makes no call    │
     │   may one start? Limits       which is next? Poller     what is held?     │
-    │   when to poll? PollTiming    go on? CircuitBreaker       HeldTasks       │
+    │   when to poll? PollTiming    go on? CircuitBreaker       ClaimedTasks       │
     └──┬─────────────────────────────────────────────────────────────────▲──────┘
        │ starts a thread for each                             mailbox    │
        │                                                                 │
@@ -31,7 +31,7 @@ The messages, who sends each, and why:
 | ``Promoted`` | ``BackgroundCalls.promote`` | a due task is PENDING again; one for each |
 | ``PromotedAll`` | ``BackgroundCalls.promote`` | the promotion is over |
 | ``DeadLettered`` | ``BackgroundCalls.dead_letter``, ``promote`` | a damaged item is FAILURE |
-| ``Renewed`` | ``BackgroundCalls.renewals`` | a quota was renewed, or could not be |
+| ``RenewalAnswer`` | ``BackgroundCalls.renewals`` | a quota was renewed, or could not be |
 | ``Noted`` | ``BackgroundCalls.note`` | the note for producers is written, or lost |
 | ``Remaining`` | ``BackgroundCalls.ask_whether_tasks_wait`` | tasks wait, or none does |
 | ``Failed`` | any background call | it has failed, and which one it was |

@@ -41,7 +41,7 @@ from lifoq.worker.handlers.outcome import (
 from lifoq.worker.handlers.registry import TaskType
 from lifoq.worker.limits.limits import Limits
 from lifoq.worker.limits.load_signal import LoadSignal
-from lifoq.worker.worker import Worker
+from lifoq.worker.process_state import ProcessState
 
 if TYPE_CHECKING:
     from lifoq.worker.handlers.async_handlers import AsyncHandlers  # not where nothing is async
@@ -236,15 +236,17 @@ class Attempts:
     """Makes attempts, each in a thread of its own. Each reports to the run's mailbox: NotStarted;
     or Started, and later Settled."""
 
-    def __init__(self, worker: Worker, *, mailbox: Outbox[AttemptMessage], ends_at: int) -> None:
+    def __init__(
+        self, process: ProcessState, *, mailbox: Outbox[AttemptMessage], ends_at: int
+    ) -> None:
         """``ends_at``: monotonic microseconds after which no handler is started and no outcome
         written."""
-        self._store = worker.store
-        self._host = worker.host
-        self._limits = worker.limits
-        self._settings = worker.settings
-        self._draw = worker.draw
-        self._claims = worker.claims
+        self._store = process.store
+        self._host = process.host
+        self._limits = process.limits
+        self._settings = process.settings
+        self._draw = process.draw
+        self._claims = process.claims
         self._mailbox = mailbox
         self._ends_at = ends_at
 

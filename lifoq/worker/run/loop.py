@@ -35,13 +35,14 @@ from lifoq.worker.backlog.background_calls import (
     ShownBehind,
 )
 from lifoq.worker.backlog.busy_keys import BusyKeys
-from lifoq.worker.backlog.held_tasks import HeldTasks
+from lifoq.worker.backlog.claimed_tasks import ClaimedTasks
 from lifoq.worker.backlog.poll_timing import PollTiming, Promotions
 from lifoq.worker.backlog.poller import Poller
 from lifoq.worker.backlog.view import SchedulingClass
 from lifoq.worker.handlers.context import Context
 from lifoq.worker.handlers.registry import TaskType
-from lifoq.worker.limits.renewed import Renewed
+from lifoq.worker.limits.renewal_answer import RenewalAnswer
+from lifoq.worker.process_state import ProcessState
 from lifoq.worker.run.attempt import (
     Attempt,
     AttemptMessage,
@@ -57,7 +58,6 @@ from lifoq.worker.run.attempt import (
 from lifoq.worker.run.circuit_breaker import CircuitBreaker
 from lifoq.worker.run.report import ProcessUnusable, RunReport
 from lifoq.worker.run.tally import Tally
-from lifoq.worker.worker import Worker
 
 RENEW_AGAIN: Final = 1.0
 """Seconds until a heartbeat that was not confirmed is sent again."""
@@ -92,7 +92,7 @@ class Run:
 
     def __init__(
         self,
-        worker: Worker,
+        process: ProcessState,
         *,
         time_limit: float | None,
         woken_at: int | None,
@@ -100,10 +100,10 @@ class Run:
         on_progress: Callable[[RunReport], None],
     ) -> None:
         """``until_stopped``: the run has no window, and does not end when the queue is empty."""
-        # From the worker, which outlives the run. ``_limits`` is also entered by attempts' threads,
-        # and has a lock of its own.
-        self._registry, self._limits, self._kept = worker.registry, worker.limits, worker.kept
-        self._host, self._settings = worker.host, worker.settings
+        # From the process, which outlives the run. ``_limits`` has a lock of its own: attempts'
+        # threads enter it, too.
+        self._registry, self._limits, self._kept = process.registry, process.limits, process.kept
+        self._host, self._settings = process.host, process.settings
         settings, now = self._settings, self._host.monotonic()
 
         # Moments, in monotonic microseconds. Messages and timers move them; ``_agenda`` and
@@ -123,25 +123,25 @@ class Run:
         # What works beside the run, and the mailbox that it reports to.
         self._mailbox: Mailbox[Message] = self._host.mailbox()
         self._limits.on_free = partial(self._mailbox.put, SlotFree())
-        self._attempts = Attempts(worker, mailbox=self._mailbox, ends_at=self._ends_at)
+        self._attempts = Attempts(process, mailbox=self._mailbox, ends_at=self._ends_at)
         self._calls = BackgroundCalls(
-            worker.store, self._host, types=worker.types, mailbox=self._mailbox
+            process.store, self._host, types=process.types, mailbox=self._mailbox
         )
 
         # What the run knows. No other thread writes to these objects.
         linger = None if until_stopped else settings.linger
-        woken = None if woken_at is None else partial(_moment_of, woken_at, worker, latest=now)
+        woken = None if woken_at is None else partial(_moment_of, woken_at, process, latest=now)
         self._timing = PollTiming(now=now, woken_at=woken, linger=linger)
         self._promotions = Promotions(now=now, until=self._claim_until if linger else now)
-        self._held: HeldTasks[Attempt] = HeldTasks(slots=settings.in_flight)
-        self._keys = BusyKeys(lambda name: self._kind(name).per_key, worker.fair_shares, now=now)
+        self._held: ClaimedTasks[Attempt] = ClaimedTasks(slots=settings.in_flight)
+        self._keys = BusyKeys(lambda name: self._kind(name).per_key, process.fair_shares, now=now)
         self._poller = Poller(
             self._calls,
-            clock=worker.store.now,
+            clock=process.store.now,
             first_page=max(settings.page, settings.in_flight),
-            limits=worker.limits,
-            order=worker.order,
-            types=worker.types,
+            limits=process.limits,
+            order=process.order,
+            types=process.types,
             held=self._held,
             keys=self._keys,
             timing=self._timing,
@@ -267,7 +267,7 @@ class Run:
             self._take_attempt_message(message, now)
         elif isinstance(message, SlotFree):
             self._timing.poll_at_once(now)
-        elif isinstance(message, Renewed):
+        elif isinstance(message, RenewalAnswer):
             self._renewed(message, now)
         elif isinstance(message, Stop):
             self._claim_until = min(self._claim_until, now)
@@ -312,7 +312,7 @@ class Run:
             case Failed():
                 self._failed(message, now)
 
-    def _renewed(self, renewed: Renewed, now: int) -> None:
+    def _renewed(self, renewed: RenewalAnswer, now: int) -> None:
         if self._limits.renewed(renewed):
             self._timing.poll_at_once(now)
         if renewed.error is None:
@@ -530,7 +530,7 @@ class Run:
         until = self._host.monotonic() + microseconds(seconds)
         while not heard() and (now := self._host.monotonic()) < until:
             match self._mailbox.take((until - now) / MICROSECONDS):
-                case Renewed() as renewed:
+                case RenewalAnswer() as renewed:
                     self._limits.renewed(renewed)
                 case Remaining(some):
                     self._remaining = some
@@ -551,9 +551,9 @@ def _nothing(_now: int) -> None:
     """Do nothing: the run wakes up only to see if it is over."""
 
 
-def _moment_of(kick: int, worker: Worker, *, latest: int) -> int:
+def _moment_of(kick: int, process: ProcessState, *, latest: int) -> int:
     """Return a kick's time, given in epoch microseconds, by the monotonic clock."""
-    return min(latest, worker.host.monotonic() - (worker.store.now() - kick))
+    return min(latest, process.host.monotonic() - (process.store.now() - kick))
 
 
 def _unknown(name: str) -> TaskType:

@@ -30,7 +30,7 @@ MAX_FOLLOW_UPS = MAX_TRANSACTION - 1
 """Follow-up tasks that one success can put, since all go into one transaction."""
 
 
-class AttemptWrites(NewItems):
+class WorkerWrites(NewItems):
     """The operations of a worker on a task that it claims or has claimed.
 
     All but ``claim`` need the claim: they raise LeaseLost where it is lost, and Cancelled where
@@ -176,8 +176,8 @@ class AttemptWrites(NewItems):
         """Write the end of an attempt; a repeat after a lost answer finds it written, and succeeds.
         Return the row as which the task waits again, if it does. Raises LeaseLost, Cancelled."""
         try:
-            again, write = self._again(task.task_id), write or self.table.update
-            item = row_after(task, apply_end(task, change, write, again))
+            retries, write = self._write_retries(task.task_id), write or self.table.update
+            item = row_after(task, apply_end(task, change, write, retries))
         except ConditionFailed as refused:
             self._recognise(task, refused.item, becomes, refused, change)
             item = refused.item or {}
@@ -205,7 +205,7 @@ class AttemptWrites(NewItems):
     def _write_with(self, items: Sequence[Item], task_id: str, change: Change) -> None:
         """Apply the change and put the items in one transaction. Raises ConditionFailed where the
         change is refused; an item whose id is in use is left out, and the rest written."""
-        again = self._again(task_id)
+        retries = self._write_retries(task_id)
         while True:
             over = transitions.gone(self.now())
             try:
@@ -215,7 +215,7 @@ class AttemptWrites(NewItems):
                     raise ConditionFailed(refused.current) from refused
                 # Follow-ups with ids that are in use have been put before: put is idempotent.
                 items = [i for i in items if i[Attribute.TASK_ID] not in refused.taken_ids]
-                again.after_refusal()
+                retries.after_refusal()
             else:
                 return
 

@@ -1,4 +1,4 @@
-"""Lease tables: what limits over all workers promise."""
+"""Quota tables: what limits over all workers promise."""
 
 from itertools import count
 from typing import Any
@@ -9,7 +9,7 @@ import pytest
 from lifoq.basics.host import microseconds
 from lifoq.errors import QueueMisconfigured, StoreUnavailable
 from lifoq.items.change import Change, ConditionFailed
-from lifoq.items.lease_table import (
+from lifoq.items.quota_table import (
     CLOCKS_APART,
     NONE,
     QUOTA_LASTS,
@@ -17,9 +17,9 @@ from lifoq.items.lease_table import (
     Grant,
     Renewal,
     SharedLimit,
-    lease_table_id,
+    quota_table_id,
 )
-from lifoq.store.lease_tables import LeaseTables
+from lifoq.store.quota_tables import QuotaTables
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from tests.conftest import on_dynamodb_too
@@ -33,19 +33,19 @@ NUMBERS = count(1)
 
 
 @pytest.fixture
-def lease_tables(store: Store, host: ManualHost) -> LeaseTables:
-    return LeaseTables(store, host=host)
+def quota_tables(store: Store, host: ManualHost) -> QuotaTables:
+    return QuotaTables(store, host=host)
 
 
 def take(
-    lease_tables: LeaseTables,
+    quota_tables: QuotaTables,
     worker: str,
     wants: Amount,
     *,
     shared: SharedLimit = SHARED,
     **terms: Any,
 ) -> Grant:
-    grant = lease_tables.take("a", shared, renewal(worker, wants, **terms))
+    grant = quota_tables.take("a", shared, renewal(worker, wants, **terms))
     assert grant is not None
     return grant
 
@@ -56,35 +56,35 @@ def renewal(worker: str, wants: Amount, **terms: Any) -> Renewal:
     return Renewal(worker=worker, wants=wants, **told)
 
 
-def test_what_one_gives_back_the_next_has_at_once_tokens_and_all(lease_tables):
-    assert take(lease_tables, "w1", ALL).tokens == 2
-    late = take(lease_tables, "w2", ALL)
+def test_what_one_gives_back_the_next_has_at_once_tokens_and_all(quota_tables):
+    assert take(quota_tables, "w1", ALL).tokens == 2
+    late = take(quota_tables, "w2", ALL)
     assert (late.has, late.tokens) == (NONE, 0)
-    take(lease_tables, "w1", NONE, keeps=Amount(1, 0), returns=0.5)  # has one task left
-    late = take(lease_tables, "w2", Amount(2, 1))
+    take(quota_tables, "w1", NONE, keeps=Amount(1, 0), returns=0.5)  # has one task left
+    late = take(quota_tables, "w2", Amount(2, 1))
     assert (late.has, late.tokens) == (Amount(2, 1), 0.5)
-    later = take(lease_tables, "w3", ALL)
+    later = take(quota_tables, "w3", ALL)
     assert (later.has, later.tokens) == (Amount(1, 1), 0)  # a token is handed on once
 
 
-def test_shards_that_nobody_has_fill_up(lease_tables, host):
-    take(lease_tables, "w1", ALL)
-    take(lease_tables, "w1", NONE, keeps=NONE)  # all tokens are used
+def test_shards_that_nobody_has_fill_up(quota_tables, host):
+    take(quota_tables, "w1", ALL)
+    take(quota_tables, "w1", NONE, keeps=NONE)  # all tokens are used
     host.advance(0.6)
-    assert take(lease_tables, "w2", ALL).tokens == pytest.approx(1.2)
-    take(lease_tables, "w2", NONE, keeps=NONE)
+    assert take(quota_tables, "w2", ALL).tokens == pytest.approx(1.2)
+    take(quota_tables, "w2", NONE, keeps=NONE)
     host.advance(60)
-    assert take(lease_tables, "w2", ALL).tokens == 2
+    assert take(quota_tables, "w2", ALL).tokens == 2
 
 
-def test_clocks_that_differ_make_no_tokens(lease_tables, store, host):
+def test_clocks_that_differ_make_no_tokens(quota_tables, store, host):
     """However often a shard goes from one who is behind to one who is ahead, and back."""
     ahead = ManualHost(host.now() + microseconds(3))
-    others = LeaseTables(Store(store.table, host=ahead), host=ahead)
+    others = QuotaTables(Store(store.table, host=ahead), host=ahead)
     one_shard = SharedLimit(rate=0.5)
     tokens = 0.0
     for _ in range(10):
-        for worker, theirs in (("behind", lease_tables), ("ahead", others)):
+        for worker, theirs in (("behind", quota_tables), ("ahead", others)):
             tokens += take(theirs, worker, ALL, shared=one_shard).tokens
             for clock in (host, ahead):
                 clock.advance(0.5)
@@ -92,46 +92,46 @@ def test_clocks_that_differ_make_no_tokens(lease_tables, store, host):
     assert tokens <= 1 + 0.5 * 3  # what it holds, and the difference once
 
 
-def test_one_whose_time_leaped_holds_up_no_shard_of_others(lease_tables, store, host):
+def test_one_whose_time_leaped_holds_up_no_shard_of_others(quota_tables, store, host):
     """Between two invocations, a clock that was set ahead looks like time that has passed."""
     leaping = ManualHost()
-    others = LeaseTables(store, host=leaping)
+    others = QuotaTables(store, host=leaping)
     take(others, "leaps", ALL)
     leaping.advance(3600)
     take(others, "leaps", NONE, keeps=NONE)  # all tokens are used
     host.advance(2 * CLOCKS_APART + 1)
-    assert take(lease_tables, "w", ALL).tokens == pytest.approx(2)
+    assert take(quota_tables, "w", ALL).tokens == pytest.approx(2)
 
 
-def test_a_worker_that_has_more_than_its_fair_part_is_told_what_is_fair(lease_tables):
-    assert take(lease_tables, "w1", ALL).fair == ALL
-    take(lease_tables, "w2", Amount(1, 1))
-    assert take(lease_tables, "w1", ALL).fair == Amount(3, 1)
-    take(lease_tables, "w3", ALL, insists=False)
-    assert take(lease_tables, "w1", ALL).fair == Amount(3, 1)
-    take(lease_tables, "w2", Amount(2, 1))
-    assert take(lease_tables, "w1", ALL).fair == Amount(2, 1)
-    assert take(lease_tables, "w1", ALL, keeps=NONE).has == Amount(2, 1)
+def test_a_worker_that_has_more_than_its_fair_part_is_told_what_is_fair(quota_tables):
+    assert take(quota_tables, "w1", ALL).fair == ALL
+    take(quota_tables, "w2", Amount(1, 1))
+    assert take(quota_tables, "w1", ALL).fair == Amount(3, 1)
+    take(quota_tables, "w3", ALL, insists=False)
+    assert take(quota_tables, "w1", ALL).fair == Amount(3, 1)
+    take(quota_tables, "w2", Amount(2, 1))
+    assert take(quota_tables, "w1", ALL).fair == Amount(2, 1)
+    assert take(quota_tables, "w1", ALL, keeps=NONE).has == Amount(2, 1)
 
 
 @pytest.mark.parametrize(
     "shared", [SharedLimit(in_flight=1, rate=2.0), SharedLimit(in_flight=4, rate=0.5)]
 )
-def test_nobody_has_slots_without_shards_or_shards_without_slots(lease_tables, shared):
-    take(lease_tables, "w1", ALL, shared=shared)
-    assert take(lease_tables, "w2", ALL, shared=shared).has == NONE
-    assert take(lease_tables, "w1", ALL, shared=shared).fair == shared.amount
+def test_nobody_has_slots_without_shards_or_shards_without_slots(quota_tables, shared):
+    take(quota_tables, "w1", ALL, shared=shared)
+    assert take(quota_tables, "w2", ALL, shared=shared).has == NONE
+    assert take(quota_tables, "w1", ALL, shared=shared).fair == shared.amount
 
 
 def test_a_quota_runs_out_shards_first_and_slots_when_the_leases_of_its_tasks_are_over(
-    lease_tables, host
+    quota_tables, host
 ):
     slots, shards = SharedLimit(in_flight=4), SharedLimit(rate=2.0)
     for name, shared in (("slots", slots), ("shards", shards)):
-        lease_tables.take(name, shared, renewal("lost", ALL))
+        quota_tables.take(name, shared, renewal("lost", ALL))
 
     def left(name: str, shared: SharedLimit) -> tuple[Amount, float]:
-        grant = lease_tables.take(name, shared, renewal("w", ALL))
+        grant = quota_tables.take(name, shared, renewal("w", ALL))
         return grant.has, grant.tokens
 
     host.advance(QUOTA_LASTS + CLOCKS_APART)
@@ -143,26 +143,26 @@ def test_a_quota_runs_out_shards_first_and_slots_when_the_leases_of_its_tasks_ar
     assert left("slots", slots) == (Amount(4, 0), 0)
 
 
-def test_who_comes_back_after_its_quota_ran_out_has_what_is_left(lease_tables, host):
-    take(lease_tables, "lost", ALL)
+def test_who_comes_back_after_its_quota_ran_out_has_what_is_left(quota_tables, host):
+    take(quota_tables, "lost", ALL)
     host.advance(QUOTA_LASTS + CLOCKS_APART + LEASE + 1)
-    assert take(lease_tables, "w", Amount(3, 1)).has == Amount(3, 1)
-    back = take(lease_tables, "lost", ALL, returns=2)
+    assert take(quota_tables, "w", Amount(3, 1)).has == Amount(3, 1)
+    back = take(quota_tables, "lost", ALL, returns=2)
     assert (back.has, back.kept_shards, back.tokens) == (Amount(1, 1), 0, 0)
-    take(lease_tables, "w", NONE, keeps=NONE)
-    assert take(lease_tables, "lost", ALL).tokens == 0  # what it returned late was made up for
+    take(quota_tables, "w", NONE, keeps=NONE)
+    assert take(quota_tables, "lost", ALL).tokens == 0  # what it returned late was made up for
 
 
-def test_a_renewal_that_is_late_changes_nothing(lease_tables, store):
-    take(lease_tables, "w", ALL)
+def test_a_renewal_that_is_late_changes_nothing(quota_tables, store):
+    take(quota_tables, "w", ALL)
     late = renewal("w", NONE, keeps=NONE)
-    take(lease_tables, "w", ALL)
-    before = store.table.get(lease_table_id("a"))
-    assert lease_tables.take("a", SHARED, late) is None
-    assert store.table.get(lease_table_id("a")) == before
+    take(quota_tables, "w", ALL)
+    before = store.table.get(quota_table_id("a"))
+    assert quota_tables.take("a", SHARED, late) is None
+    assert store.table.get(quota_table_id("a")) == before
 
 
-def test_a_renewal_whose_answer_was_lost_is_recognised(lease_tables, store, monkeypatch):
+def test_a_renewal_whose_answer_was_lost_is_recognised(quota_tables, store, monkeypatch):
     update = store.table.update
 
     def twice(task_id: str, change: Change) -> None:
@@ -170,29 +170,29 @@ def test_a_renewal_whose_answer_was_lost_is_recognised(lease_tables, store, monk
         update(task_id, change)
 
     monkeypatch.setattr(store.table, "update", twice)
-    assert take(lease_tables, "w", ALL).has == ALL
-    assert take(lease_tables, "w2", ALL).has == NONE
+    assert take(quota_tables, "w", ALL).has == ALL
+    assert take(quota_tables, "w2", ALL).has == NONE
 
 
 def test_a_renewal_that_meets_another_is_taken_over_what_that_left(
-    lease_tables, store, monkeypatch
+    quota_tables, store, monkeypatch
 ):
     update, rivals = store.table.update, iter(["r1", "r2"])
 
     def overtaken(task_id: str, change: Change) -> None:
         rival = next(rivals, None)
         if rival is not None:
-            take(lease_tables, rival, Amount(1, 0))
+            take(quota_tables, rival, Amount(1, 0))
         update(task_id, change)
 
     monkeypatch.setattr(store.table, "update", overtaken)
-    assert take(lease_tables, "w", ALL).has == Amount(2, 2)
+    assert take(quota_tables, "w", ALL).has == Amount(2, 2)
 
 
-def test_a_renewal_that_changes_nothing_writes_nothing(lease_tables, store, monkeypatch):
+def test_a_renewal_that_changes_nothing_writes_nothing(quota_tables, store, monkeypatch):
     idle = renewal("w", NONE, keeps=NONE, number=1)
     monkeypatch.setattr(store.table, "update", None)
-    assert lease_tables.take("a", SHARED, idle) is not None
+    assert quota_tables.take("a", SHARED, idle) is not None
 
 
 ROW = '{"counted":0,"tokens":1,"quotas":{"w":%s}}'
@@ -205,21 +205,21 @@ ROW = '{"counted":0,"tokens":1,"quotas":{"w":%s}}'
         *((ROW % "[1e999,1,1,1,1,1,1]", "x"), (ROW % "[1,1,1,1,1,1,1]", 7)),
     ],
 )
-def test_an_item_that_is_no_lease_table_is_told_with_its_remedy(
-    lease_tables, past, store, payload, claim_id
+def test_an_item_that_is_no_quota_table_is_told_with_its_remedy(
+    quota_tables, past, store, payload, claim_id
 ):
     damaged: dict[str, Any] = {
-        "taskId": lease_table_id("a"),
+        "taskId": quota_table_id("a"),
         "payload": payload,
         "claimId": claim_id,
     }
     past.write(damaged)
-    with pytest.raises(QueueMisconfigured, match=r"is not the lease table of a limit .* delete it"):
-        take(lease_tables, "w", ALL)
-    assert store.table.get(lease_table_id("a")) == damaged
+    with pytest.raises(QueueMisconfigured, match=r"is not the quota table of a limit .* delete it"):
+        take(quota_tables, "w", ALL)
+    assert store.table.get(quota_table_id("a")) == damaged
 
 
-def test_whoever_is_always_overtaken_is_told(lease_tables, store, monkeypatch):
+def test_whoever_is_always_overtaken_is_told(quota_tables, store, monkeypatch):
     monkeypatch.setattr(store.table, "update", Mock(side_effect=ConditionFailed(None)))
     with pytest.raises(StoreUnavailable, match="changed 12 times"):
-        take(lease_tables, "w", ALL)
+        take(quota_tables, "w", ALL)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 from lifoq.errors import LifoqError
 
 if TYPE_CHECKING:
-    from lifoq.items.lease_table import Grant  # not where each worker has its own limits
+    from lifoq.items.quota_table import Grant  # not where each worker has its own limits
 
 
 @dataclass(frozen=True, kw_only=True)
-class Renewed:
-    """A quota was renewed at the lease table of its limit, or could not be (``error``)."""
+class RenewalAnswer:
+    """A quota was renewed at the quota table of its limit, or could not be (``error``)."""
 
     limit: str
     """The limit's name: a task type, or empty for the queue's own."""

@@ -8,9 +8,9 @@ from lifoq import Queue
 from lifoq.basics.host import microseconds
 from lifoq.client.cells import Cells
 from lifoq.client.connection import SharedLimits
-from lifoq.items.lease_table import CLOCKS_APART, NONE, QUOTA_LASTS, Amount, Renewal, SharedLimit
-from lifoq.operating.quotas import find_quotas
-from lifoq.store.lease_tables import LeaseTables
+from lifoq.items.quota_table import CLOCKS_APART, NONE, QUOTA_LASTS, Amount, Renewal, SharedLimit
+from lifoq.operating.limit_usage import find_limit_usage
+from lifoq.store.quota_tables import QuotaTables
 
 OWN = SharedLimit(in_flight=10, rate=5.0)
 VIDEO = SharedLimit(in_flight=3)
@@ -24,15 +24,15 @@ def queue(store, host) -> Queue:
 
 
 def take(queue: Queue, limit: str, shared: SharedLimit, worker: str, wants: Amount) -> None:
-    """A worker's renewal at the lease table of a limit."""
+    """A worker's renewal at the quota table of a limit."""
     lease = microseconds(LEASE)
     terms: dict[str, Any] = {"insists": True, "returns": 0, "lease": lease, "renew": True}
     renewal = Renewal(worker=worker, number=1, keeps=NONE, wants=wants, **terms)
-    assert LeaseTables(queue.store, host=queue.store._host).take(limit, shared, renewal) is not None
+    assert QuotaTables(queue.store, host=queue.store._host).take(limit, shared, renewal) is not None
 
 
 def test_each_shared_limit_is_told_with_who_holds_how_much_of_it(queue, host):
-    (own,) = find_quotas(queue)
+    (own,) = find_limit_usage(queue)
     assert (own.title, own.at_a_time, own.of_rate) == ("all types", "0 of 10", "0 of 5")
     assert (own.workers, own.free_at, own.is_short) == (0, None, False)
     queue.put("video", task_id="runs")
@@ -43,7 +43,7 @@ def test_each_shared_limit_is_told_with_who_holds_how_much_of_it(queue, host):
     lost_at = host.now()
     host.advance(QUOTA_LASTS + 1)
     take(queue, "", OWN, "well", Amount(8, 1))
-    own, video = find_quotas(queue)
+    own, video = find_limit_usage(queue)
     assert (own.at_a_time, own.of_rate, own.holders) == (
         "10 of 10",
         "4 of 5",
@@ -54,7 +54,7 @@ def test_each_shared_limit_is_told_with_who_holds_how_much_of_it(queue, host):
     assert (video.workers, video.silent_workers, video.is_short) == (1, 1, False)
     assert video.free_at == lost_at + microseconds(QUOTA_LASTS + CLOCKS_APART + LEASE)
     host.time = video.free_at + 1
-    own, video = find_quotas(queue)
+    own, video = find_limit_usage(queue)
     assert (own.at_a_time, own.workers, video.at_a_time, video.free_at) == ("6 of 10", 1, "–", None)
 
 
@@ -68,11 +68,11 @@ def test_the_numbers_of_a_queue_tell_of_its_shared_limits(session, queue, lifoq,
 def test_items_without_a_name_for_their_type_are_passed_over(queue, past):
     for kind in (None, ["video"], {"video": 1}):
         past.write({"taskId": f"{kind}", "taskStatus": "TAKEN", "taskCreated": 1, "taskType": kind})
-    assert [limit.title for limit in find_quotas(queue)] == ["all types"]
+    assert [limit.title for limit in find_limit_usage(queue)] == ["all types"]
 
 
 def test_where_limits_are_not_shared_nothing_is_read(store, monkeypatch):
     queue = Queue(store)
     for call in ("query", "get", "get_many"):
         monkeypatch.delattr(type(store.table), call)
-    assert find_quotas(queue) == find_quotas(Cells([queue])) == []
+    assert find_limit_usage(queue) == find_limit_usage(Cells([queue])) == []

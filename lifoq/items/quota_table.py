@@ -1,8 +1,8 @@
-"""The lease table of a limit over all workers: which of them may use how much of it, and until
+"""The quota table of a limit over all workers: which of them may use how much of it, and until
 when.
 
 There is one item for each such limit, beside the tasks: a task type's, or the queue's own. A worker
-takes a quota of the limit by writing itself into the lease table: so many slots (tasks at a time),
+takes a quota of the limit by writing itself into the quota table: so many slots (tasks at a time),
 and so many shards (of the rate: each is an equal part of it, a token bucket of its own). Each
 worker writes only over what it has read, so the quotas never add up to more than the limit.
 ``docs/decisions/shared-limits.md`` has an example with numbers.
@@ -11,7 +11,7 @@ A quota lasts for some seconds. **No lease of a started task reaches further tha
 and one lease more** (see ``worker.limits.quota``). So whoever finds a quota run out for so long may
 take its slots: the leases of its tasks are over as well. A hand-over makes no tokens: what a shard
 holds goes back with it, and a shard of a lost worker comes back empty. What a shard gains while
-nobody has it is reckoned by the lease table's own time (see ``LeaseTable.time``).
+nobody has it is reckoned by the quota table's own time (see ``QuotaTable.time``).
 """
 
 import json
@@ -33,8 +33,8 @@ CLOCKS_APART: Final = 2 * CLOCK_OFF_AT_MOST
 """Seconds by which the clocks of two workers may differ, one of them ahead, the other behind."""
 MOST_SHARDS: Final = 1_000
 """Equal parts of a rate, however high it is."""
-LEASE_TABLE_KEPT: Final = 7 * 86_400
-"""Seconds until DynamoDB may delete a lease table that nobody writes to; then all of the limit is
+QUOTA_TABLE_KEPT: Final = 7 * 86_400
+"""Seconds until DynamoDB may delete a quota table that nobody writes to; then all of the limit is
 free. Longer than the leases of tasks."""
 
 
@@ -46,7 +46,7 @@ class Amount(NamedTuple):
 
 
 NONE: Final = Amount()
-_NO_LEASE_TABLE: Final = (
+_NO_QUOTA_TABLE: Final = (
     *(ValueError, TypeError, LookupError),
     *(AttributeError, ArithmeticError, RecursionError),
 )
@@ -132,18 +132,18 @@ class Grant:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LeaseTable:
+class QuotaTable:
     tokens: float
     """Tokens in the shards that nobody has, when they were last counted."""
     counted: int = 0
-    """When the tokens were last counted, by the lease table's own time in microseconds: see
+    """When the tokens were last counted, by the quota table's own time in microseconds: see
     ``time``."""
     entries: Mapping[str, Entry] = field(default_factory=dict)
     """The quotas by worker."""
 
     @classmethod
-    def of(cls, item: Item | None, shared: SharedLimit) -> "LeaseTable":
-        """Read a lease table; without an item all of the limit is free. Raises QueueMisconfigured
+    def of(cls, item: Item | None, shared: SharedLimit) -> "QuotaTable":
+        """Read a quota table; without an item all of the limit is free. Raises QueueMisconfigured
         where it cannot be read."""
         if item is None:
             return cls(tokens=shared.burst(shared.amount.shards))
@@ -165,14 +165,14 @@ class LeaseTable:
                     for worker, row in document["quotas"].items()
                 },
             )
-        except _NO_LEASE_TABLE as error:
+        except _NO_QUOTA_TABLE as error:
             raise QueueMisconfigured(
-                f"item {item.get(A.TASK_ID)!r} is not the lease table of a limit ({error!r}): stop "
+                f"item {item.get(A.TASK_ID)!r} is not the quota table of a limit ({error!r}): stop "
                 "the workers, delete it, and start them again"
             ) from error
 
     def written(self, *, over: Item | None, version: str, now: int) -> Change:
-        """Return the write of this lease table over the one that was read, or where there was
+        """Return the write of this quota table over the one that was read, or where there was
         none."""
         rows = {
             worker: [*entry.has, *entry.wants, entry.until, entry.lease, entry.renewal]
@@ -186,12 +186,12 @@ class LeaseTable:
             set={
                 A.PAYLOAD: json.dumps(document, separators=(",", ":")),
                 A.CLAIM_ID: version,
-                A.TTL: now // MICROSECONDS + LEASE_TABLE_KEPT,
+                A.TTL: now // MICROSECONDS + QUOTA_TABLE_KEPT,
             },
         )
 
     def time(self, *, now: int, own: int) -> int:
-        """Return the lease table's time, in microseconds: free shards gain tokens in it. It is the
+        """Return the quota table's time, in microseconds: free shards gain tokens in it. It is the
         later of ``counted`` and ``own``, which is this worker's estimate by its monotonic clock (0:
         none yet); but never further from ``now`` than two clocks may be apart. Epoch clocks differ,
         so going by them would make tokens at each hand-over."""
@@ -200,10 +200,10 @@ class LeaseTable:
 
     def after(
         self, renewal: Renewal, shared: SharedLimit, *, now: int, time: int
-    ) -> "tuple[LeaseTable, Grant] | None":
-        """Return the lease table after a renewal; None where a later one of the same worker has
-        been before it. The same lease table, where there is nothing to write. ``now``: epoch
-        microseconds; ``time``: the lease table's."""
+    ) -> "tuple[QuotaTable, Grant] | None":
+        """Return the quota table after a renewal; None where a later one of the same worker has
+        been before it. The same quota table, where there is nothing to write. ``now``: epoch
+        microseconds; ``time``: the quota table's."""
         mine = self.entries.get(renewal.worker)
         if mine is not None and mine.renewal >= renewal.number:
             return None
@@ -228,7 +228,7 @@ class LeaseTable:
                 lease=renewal.lease,
                 renewal=renewal.number,
             )
-        return LeaseTable(tokens=tokens - took, counted=time, entries=others), grant
+        return QuotaTable(tokens=tokens - took, counted=time, entries=others), grant
 
     def _others(self, worker: str, now: int) -> dict[str, Entry]:
         """Return what of the other workers' quotas has not run out."""
@@ -299,7 +299,7 @@ def _divide(amount: int, *, wants: Mapping[str, int], has: Mapping[str, int]) ->
     return quotas
 
 
-def lease_table_id(limit: str) -> str:
-    """Return the id of a limit's lease table. ``limit``: a task type's name; empty for the queue's
-    own. @lifoq/store/lease_tables.py"""
+def quota_table_id(limit: str) -> str:
+    """Return the id of a limit's quota table. ``limit``: a task type's name; empty for the queue's
+    own. @lifoq/store/quota_tables.py"""
     return f"{OWN_PREFIX}limit:{limit}"

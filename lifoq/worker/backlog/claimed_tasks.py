@@ -6,7 +6,7 @@ from lifoq.basics.host import microseconds
 from lifoq.store.candidate import Candidate
 
 Attempt = TypeVar("Attempt")
-"""The run's type of an attempt. HeldTasks only keeps it."""
+"""The run's type of an attempt. ClaimedTasks only keeps it."""
 CLAIM_PATIENCE: Final = 0.1
 """Seconds for which the next poll waits for the answers to claims: before, it would be shown the
 same rows again."""
@@ -19,7 +19,7 @@ CROWD: Final = 1.5
 time and the connections from one another."""
 
 
-class HeldTasks(Generic[Attempt]):
+class ClaimedTasks(Generic[Attempt]):
     """Keeps tasks by their ids. Times are monotonic microseconds. Written by the thread of the run
     only; ``nothing`` may be read by any thread."""
 

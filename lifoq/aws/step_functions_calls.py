@@ -8,7 +8,7 @@ from lifoq.aws.own_client import Service, document, refusal_in_json
 from lifoq.aws.retry_policy import ATTEMPTS
 
 
-class States:
+class StepFunctionsCalls:
     """Raises what boto3's client would."""
 
     def __init__(self, service: Service) -> None:

@@ -1,23 +1,23 @@
-"""A worker's renewals at the lease tables of limits over all workers (see
-``items.lease_table``)."""
+"""A worker's renewals at the quota tables of limits over all workers (see
+``items.quota_table``)."""
 
 from dataclasses import replace
 
 from lifoq.basics.host import Host
 from lifoq.items.change import ConditionFailed
-from lifoq.items.lease_table import Grant, LeaseTable, Renewal, SharedLimit, lease_table_id
+from lifoq.items.quota_table import Grant, QuotaTable, Renewal, SharedLimit, quota_table_id
 from lifoq.items.schema import Attribute
 from lifoq.store.base import StoreBase
-from lifoq.store.repeats import Again
+from lifoq.store.write_retries import WriteRetries
 
 
-class LeaseTables:
+class QuotaTables:
     def __init__(self, store: StoreBase, *, host: Host) -> None:
         self._store = store
         self._table = store.table
         self._host = host
         self._ahead: dict[str, int] = {}
-        """Microseconds by which a lease table's time is ahead of this process's monotonic clock, by
+        """Microseconds by which a quota table's time is ahead of this process's monotonic clock, by
         limit."""
 
     def take(self, limit: str, shared: SharedLimit, renewal: Renewal) -> Grant | None:
@@ -26,20 +26,20 @@ class LeaseTables:
 
         Raises StoreUnavailable, also where others were faster each time, and QueueMisconfigured.
         """
-        name = lease_table_id(limit)
+        name = quota_table_id(limit)
         item = self._table.get(name)
-        again = Again(self._host, name)
+        retries = WriteRetries(self._host, name)
         while True:
             sent, now = self._host.monotonic(), self._store.now()
-            lease_table = LeaseTable.of(item, shared)
+            quota_table = QuotaTable.of(item, shared)
             own = sent + self._ahead[limit] if limit in self._ahead else 0
-            time = lease_table.time(now=now, own=own)
+            time = quota_table.time(now=now, own=own)
             self._ahead[limit] = time - sent
-            result = lease_table.after(renewal, shared, now=now, time=time)
+            result = quota_table.after(renewal, shared, now=now, time=time)
             if result is None:
                 return None
             after, grant = result
-            if after is lease_table:
+            if after is quota_table:
                 return grant
             version = self._host.new_id()
             try:
@@ -47,6 +47,6 @@ class LeaseTables:
             except ConditionFailed as refused:
                 item = refused.item
                 if item is None or item.get(Attribute.CLAIM_ID) != version:
-                    again.after_refusal()
+                    retries.after_refusal()
                     continue  # else it is our own, whose answer was lost
             return replace(grant, sent=sent)

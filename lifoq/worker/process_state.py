@@ -1,5 +1,5 @@
-"""The worker: what all runs of a processor in one process share. It outlives each run, since a slot
-is taken until its handler has returned."""
+"""The state of a worker process, which all runs of its processor share. It outlives each run, since
+a slot is taken until its handler has returned."""
 
 import random
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Worker:
+class ProcessState:
     store: Store
     registry: Registry
     settings: WorkerSettings
@@ -45,8 +45,8 @@ class Worker:
         *,
         host: Host,
         draw: random.Random,
-    ) -> "Worker":
-        """Build the worker. Raises InvalidInput for a task type that could never start."""
+    ) -> "ProcessState":
+        """Build the state. Raises InvalidInput for a task type that could never start."""
         adaptive = _adaptive(registry, settings)
         limits = Limits(
             registry,
@@ -57,7 +57,7 @@ class Worker:
             quotas=_quotas(store, registry, settings, host),
             adaptive=adaptive,
         )
-        worker = cls(
+        state = cls(
             store=store,
             registry=registry,
             settings=settings,
@@ -69,8 +69,8 @@ class Worker:
             fair_shares=_fair_shares() if settings.fair_share else None,
             kept=_kept(limits, host) if adaptive else None,
         )
-        worker.check_timeouts()
-        return worker
+        state.check_timeouts()
+        return state
 
     @property
     def types(self) -> Types:

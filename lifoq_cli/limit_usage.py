@@ -7,11 +7,11 @@ from typing import Any
 from rich.table import Table
 
 from lifoq.basics.times import iso
-from lifoq.operating.quotas import QuotaTotals
+from lifoq.operating.limit_usage import LimitUsage
 from lifoq_cli import moments
 
 
-def as_json(totals: QuotaTotals) -> dict[str, Any]:
+def as_json(totals: LimitUsage) -> dict[str, Any]:
     """Return the totals of one limit for JSON, with the time in ISO form."""
     found = asdict(totals)
     if totals.cell is None:
@@ -19,7 +19,7 @@ def as_json(totals: QuotaTotals) -> dict[str, Any]:
     return {**found, "free_at": None if totals.free_at is None else iso(totals.free_at)}
 
 
-def table(limits: Sequence[QuotaTotals], *, now: int) -> Table:
+def table(limits: Sequence[LimitUsage], *, now: int) -> Table:
     """Return a table with a row for each limit; ``now``: epoch microseconds."""
     found = Table(box=None, pad_edge=False, header_style="bold")
     for title in (

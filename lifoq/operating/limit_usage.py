@@ -1,4 +1,4 @@
-"""Quotas that workers hold of limits over all workers (see ``lifoq.items.lease_table``)."""
+"""Quotas that workers hold of limits over all workers (see ``lifoq.items.quota_table``)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,24 +7,24 @@ from typing import Final
 from lifoq.basics.host import microseconds
 from lifoq.client.cells import Cells
 from lifoq.client.queue import Queue
-from lifoq.items.lease_table import (
+from lifoq.items.quota_table import (
     CLOCKS_APART,
     NONE,
     Entry,
-    LeaseTable,
+    QuotaTable,
     SharedLimit,
-    lease_table_id,
+    quota_table_id,
 )
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.store.table import LARGEST_PAGE, Span
 
 OWN: Final = ""
-"""The limit of the queue itself, over all task types (see ``lease_table_id``)."""
+"""The limit of the queue itself, over all task types (see ``quota_table_id``)."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuotaTotals:
-    """The quotas of one limit added up, as its lease table tells them."""
+class LimitUsage:
+    """The quotas of one limit added up, as its quota table tells them."""
 
     cell: str | None
     """The table of the limit's queue; None where there is one queue."""
@@ -73,20 +73,20 @@ class QuotaTotals:
         return f"{self.workers}{silent}"
 
 
-def find_quotas(queue: Queue | Cells) -> list[QuotaTotals]:
+def find_limit_usage(queue: Queue | Cells) -> list[LimitUsage]:
     """Return the quotas of each limit of a queue whose limits hold over all workers; none for
     another queue, of which nothing is read. The limit of a task type is found where its tasks are
     at work or wait.
 
-    Reads, once for each queue, two pages of the index, and the lease tables in one batch. Raises
-    StoreUnavailable, and QueueMisconfigured, also where a lease table cannot be read.
+    Reads, once for each queue, two pages of the index, and the quota tables in one batch. Raises
+    StoreUnavailable, and QueueMisconfigured, also where a quota table cannot be read.
     """
     if isinstance(queue, Cells):
         return [one for name, cell in queue.queues.items() for one in _of_queue(cell, cell=name)]
     return list(_of_queue(queue, cell=None))
 
 
-def _of_queue(queue: Queue, *, cell: str | None) -> Iterator[QuotaTotals]:
+def _of_queue(queue: Queue, *, cell: str | None) -> Iterator[LimitUsage]:
     shared, table = queue.shared_limits, queue.store.table
     if shared is None:
         return
@@ -98,13 +98,13 @@ def _of_queue(queue: Queue, *, cell: str | None) -> Iterator[QuotaTotals]:
         }
     items = {
         item[Attribute.TASK_ID]: item
-        for item in table.get_many([lease_table_id(name) for name in limits])
+        for item in table.get_many([quota_table_id(name) for name in limits])
     }
     now = queue.store.now()
     for name, limit in limits.items():
-        item = items.get(lease_table_id(name))
+        item = items.get(quota_table_id(name))
         if item is not None or name == OWN:
-            yield _totals(name, limit, LeaseTable.of(item, limit), cell=cell, now=now)
+            yield _totals(name, limit, QuotaTable.of(item, limit), cell=cell, now=now)
 
 
 def _types_in_use(queue: Queue) -> set[str]:
@@ -119,11 +119,11 @@ def _types_in_use(queue: Queue) -> set[str]:
 
 
 def _totals(
-    name: str, limit: SharedLimit, lease_table: LeaseTable, *, cell: str | None, now: int
-) -> QuotaTotals:
-    entries = [entry.left(now) for entry in lease_table.entries.values()]
+    name: str, limit: SharedLimit, quota_table: QuotaTable, *, cell: str | None, now: int
+) -> LimitUsage:
+    entries = [entry.left(now) for entry in quota_table.entries.values()]
     held = [entry for entry in entries if entry.has != NONE]
-    return QuotaTotals(
+    return LimitUsage(
         cell=cell,
         task_type=name or None,
         in_flight=limit.in_flight,

@@ -23,7 +23,7 @@ class Outrun(StoreUnavailable):
     """Raised when the item changed before each try. A later call may succeed."""
 
 
-class Again:
+class WriteRetries:
     def __init__(self, host: Host, name: str) -> None:
         """``name``: the id of the item that is written."""
         self._host = host

@@ -1,4 +1,4 @@
-"""DynamoDB by lifoq's own client in a process like ``lifoq work``, where a boto3 client was."""
+"""lifoq's own client for DynamoDB, made from a boto3 client: for processes like ``lifoq work``."""
 
 import os
 from collections.abc import Callable
