@@ -196,6 +196,10 @@ destroy: setup ## Delete a stage with its tasks and exports, after asking (STAGE
 docs: setup ## Build the documents into a site, .build/site/index.html
 	@tools/site
 
+.PHONY: pictures
+pictures: setup ## Take the pictures of the README anew (needs chromium, and twelve minutes)
+	@exec python tools/pictures.py
+
 .PHONY: lock
 lock: setup ## Lock the newest versions that pyproject.toml allows (needs the network)
 	@tools/lock

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import click
 from account import MICROSECONDS, Account, equation
 
-from lifoq import Queue
+from lifoq import Queue, Status, Task
 
 TELL_SECONDS = 5
 """Between two lines about what has become of the tasks; the rates in a line are of this time."""
@@ -42,11 +42,23 @@ class Producer:
     def __init__(self, queue: Queue) -> None:
         self._queue = queue
         self._ids: list[str] = []
+        self._over: dict[str, Task] = {}
+        """Tasks that ended or were shed, as they were last seen."""
 
     def account(self) -> Account:
         """Look at every task that was put."""
         ids = list(self._ids)
         return Account(put=len(ids), tasks=self._queue.store.read(ids), now=_now())
+
+    def _look(self) -> Account:
+        """Look at the tasks that were not over when they were last seen, so that a long overload
+        is told of as fast as a short one."""
+        ids = list(self._ids)
+        seen = self._queue.store.read([one for one in ids if one not in self._over])
+        now = _now()
+        self._over |= {task.task_id: task for task in seen if _is_over(task, now)}
+        open_ones = [task for task in seen if task.task_id not in self._over]
+        return Account(put=len(ids), tasks=[*self._over.values(), *open_ones], now=now)
 
     def run(self, phase: Phase) -> Went:
         """Put the tasks of a phase, and tell every few seconds what has become of all tasks."""
@@ -60,7 +72,7 @@ class Producer:
 
     def drain(self, *, most_seconds: float) -> Went:
         """Wait until nothing waits and nothing is taken."""
-        start, account = _now(), self.account()
+        start, account = _now(), self._look()
         oldest = account.oldest_waiting_seconds
         while account.busy and _now() - start < most_seconds * MICROSECONDS:
             time.sleep(TELL_SECONDS / 2)
@@ -88,7 +100,7 @@ class Producer:
                 over.set()
 
     def _tell(self, name: str, start: int) -> Account:
-        account = self.account()
+        account = self._look()
         lately = account.between(account.now - TELL_SECONDS * MICROSECONDS, account.now)
         click.echo(
             f"{name:<14} {(account.now - start) / MICROSECONDS:3.0f} s"
@@ -98,6 +110,12 @@ class Producer:
             f" | {equation(account.put, account.counts)}"
         )
         return account
+
+
+def _is_over(task: Task, now: int) -> bool:
+    if task.waiting:
+        return task.expired(now)
+    return task.status is not Status.TAKEN
 
 
 def _now() -> int:

@@ -29,7 +29,7 @@ QUEUE = "overload"
 SLOTS, SERVICE_SECONDS = 4, 0.4
 """Four slots of 0.4 s: the slow system does ten tasks a second."""
 BELOW = Phase(name="below capacity", tasks_per_second=5, seconds=20)
-OVERLOAD = Phase(name="overload", tasks_per_second=20, seconds=40)
+OVERLOAD_TASKS_PER_SECOND = 20
 DRAIN_SECONDS = 90
 """The most that the drain may take: a task whose lease was lost waits for the next sweep, which
 comes every minute."""
@@ -44,7 +44,14 @@ BUCKET_SECONDS = 5
     default=HERE / ".local" / "report",
     help="Folder for report.html and the logs of what runs.",
 )
-def main(out: Path) -> None:
+@click.option(
+    "--seconds",
+    type=click.IntRange(min=15),  # of which the first ten pass until the first task is shed
+    default=40,
+    show_default=True,
+    help="How long the overload lasts.",
+)
+def main(out: Path, seconds: int) -> None:
     """Overload the queue on this machine, and report on it. The exit status is 1 where the report
     differs from this program's own account."""
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -55,7 +62,7 @@ def main(out: Path) -> None:
     page.unlink(missing_ok=True)
     os.chdir(HERE)  # where `lifoq dev` finds the application, and other commands its cloud
     try:
-        wrong = overload(folder)
+        wrong = overload(folder, seconds)
     except KeyboardInterrupt:
         click.echo("\nInterrupted; everything that was started is stopped.")
         sys.exit(130)
@@ -64,10 +71,12 @@ def main(out: Path) -> None:
     click.echo(f"\nEverything adds up, after {time.monotonic() - begun:.0f} s. Open {page}")
 
 
-def overload(out: Path) -> list[str]:
-    """Run all of it. Returns what does not add up in the end, a sentence each."""
+def overload(out: Path, seconds: int) -> list[str]:
+    """Run all of it, with an overload of so many seconds. Returns what does not add up in the end,
+    a sentence each."""
     system = [sys.executable, "slow_system.py", "--port=0"]
     system += [f"--slots={SLOTS}", f"--service-seconds={SERVICE_SECONDS}"]
+    above = Phase(name="overload", tasks_per_second=OVERLOAD_TASKS_PER_SECOND, seconds=seconds)
     # TTL deletes late, as it does on AWS: what was shed is in the table until it is exported.
     dev = [*LIFOQ, "dev", "--port=0", "--ttl-delay=3600", "--until-stdin-closes"]
     with beside(system, log=out / "slow_system.log", until="http.+") as url:
@@ -77,11 +86,11 @@ def overload(out: Path) -> list[str]:
             click.echo(
                 f"{said}\nThe slow system does {SLOTS / SERVICE_SECONDS:g} tasks/s."
                 f" {BELOW.tasks_per_second:g} tasks/s are put for {BELOW.seconds} s, then"
-                f" {OVERLOAD.tasks_per_second:g} for {OVERLOAD.seconds} s.\n"
+                f" {above.tasks_per_second:g} for {above.seconds} s.\n"
             )
             _enter_local_cloud()
             producer = Producer(Queue.connect(QUEUE))
-            phases = [producer.run(BELOW), producer.run(OVERLOAD)]
+            phases = [producer.run(BELOW), producer.run(above)]
             phases.append(producer.drain(most_seconds=DRAIN_SECONDS))
             told = report(out, phases)
             account = producer.account()

@@ -78,10 +78,11 @@ def measured() -> Iterator[tuple[str, str]]:
     yield "README.md", f"{between} dollars per million tasks"
     newest, oldest, best = "newest first", "oldest first", "oldest first, best deadline"
     near = [in_time("equal", order, 1.1) for order in (oldest, newest)]
-    yield "README.md", f"{near[0]} at a load of 1.1, where newest first serves {near[1]}"
+    yield "README.md", f"At a load of 1.1 it serves {near[0]}, and newest first {near[1]}"
     twice = [in_time("exponential", order, 2.0) for order in (newest, best, oldest)]
-    yield "README.md", f"at most 50 % can be served, and it serves {twice[0]}"
-    yield "README.md", f"{twice[1]} with the deadline that is best for just this load, {twice[2]}"
+    yield "README.md", f"| newest first | {twice[0]} |"
+    yield "README.md", f"with the deadline that is best for just this load | {twice[1]} |"
+    yield "README.md", f"with a deadline of ten service times | {twice[2]} |"
     yield "README.md", f"One queue does about {PER_SECOND} tasks/s"
     yield "README.md", f"lifoq does about {PER_SECOND} |"
     yield "README.md", f"with the default memory [some {short_tasks(USUAL)}](docs/limits.md)"
