@@ -5,11 +5,13 @@ from lifoq.client.listing import Listing as Listing
 from lifoq.client.listing import Wanted as Wanted
 from lifoq.client.queue import Queue as Queue
 from lifoq.errors import BadEnvironment as BadEnvironment
+from lifoq.errors import BlocksOthers as BlocksOthers
 from lifoq.errors import Busy as Busy
 from lifoq.errors import Cancelled as Cancelled
 from lifoq.errors import DamagedTask as DamagedTask
 from lifoq.errors import Fail as Fail
 from lifoq.errors import InvalidInput as InvalidInput
+from lifoq.errors import ItemTooLarge as ItemTooLarge
 from lifoq.errors import LeaseLost as LeaseLost
 from lifoq.errors import LifoqError as LifoqError
 from lifoq.errors import QueueMisconfigured as QueueMisconfigured
@@ -22,7 +24,10 @@ from lifoq.errors import WaitTimeout as WaitTimeout
 from lifoq.errors import WrongStatus as WrongStatus
 from lifoq.health.pressure import Pressure as Pressure
 from lifoq.health.statistics import QueueStats as QueueStats
+from lifoq.items.history import Ended as Ended
+from lifoq.items.history import PastAttempt as PastAttempt
 from lifoq.items.lifetimes import Lifetimes as Lifetimes
+from lifoq.items.packed import Large as Large
 from lifoq.items.schema import Status as Status
 from lifoq.items.task import NewTask as NewTask
 from lifoq.items.task import Task as Task

@@ -1,15 +1,37 @@
-"""The errors that lifoq raises. All share one root, and carry their data as attributes. What tells
-more of a task or of a run stands beside that: ``items.task_error``, ``worker.report``."""
+"""The errors that lifoq raises. All share one root, and carry their data as attributes.
+
+Errors that tell more of a task or of a run stand beside that: ``items.task_error``,
+``worker.run.report``.
+"""
 
 from datetime import timedelta
 
 
 class LifoqError(Exception):
-    """The root: ``except LifoqError`` catches whatever the queue has to say."""
+    """The root of all errors: ``except LifoqError`` catches whatever the queue has to say.
+
+    Examples:
+        >>> try:
+        ...     queue.cancel("nobody")
+        ... except LifoqError as error:
+        ...     print(error)
+        task 'nobody' is not in the queue: it was never put, was shed, or its retention is over
+    """
 
 
 class InvalidInput(LifoqError, ValueError):
-    """The caller's input was refused at the door; nothing was written."""
+    """Raised if the caller's input is refused; nothing was written.
+
+    Attributes:
+        field: The name of the argument.
+        value: The value that was given.
+        problem: The reason, and the remedy.
+
+    Examples:
+        >>> queue.peek(limit=0)
+        Traceback (most recent call last):
+        lifoq.errors.InvalidInput: limit=0: must be a whole number from 1 to 1,000,000
+    """
 
     def __init__(self, field: str, value: object, problem: str) -> None:
         self.field = field
@@ -19,11 +41,31 @@ class InvalidInput(LifoqError, ValueError):
 
 
 class QueueMisconfigured(LifoqError):
-    """The table, its indexes, the region or the permissions are not what a queue needs."""
+    """Raised for a mistake that does not pass by itself: no region, no credentials, an unknown
+    profile, a missing permission, or a table or an index that is not a queue's. The message says
+    which.
+
+    Examples:
+        >>> try:
+        ...     queue.check()
+        ... except QueueMisconfigured as error:
+        ...     raise SystemExit(str(error))
+    """
 
 
 class BadEnvironment(QueueMisconfigured):
-    """An environment variable that the deployment sets is missing, or makes no sense."""
+    """Raised if an environment variable that the deployment sets is missing, or makes no sense.
+
+    Attributes:
+        variable: The name of the variable.
+        value: Its value; None if it is not set.
+
+    Examples:
+        >>> try:
+        ...     queue = Queue.connect("prod")
+        ... except BadEnvironment as error:
+        ...     raise SystemExit(f"set {error.variable}")  # doctest: +SKIP
+    """
 
     def __init__(self, variable: str, value: str | None, problem: str) -> None:
         self.variable = variable
@@ -36,12 +78,35 @@ class BadEnvironment(QueueMisconfigured):
 
 
 class StoreUnavailable(LifoqError):
-    """The database did not confirm a call. Whether it was applied is unknown;
-    to repeat the same call is safe."""
+    """Raised if the database did not confirm a call: no connection, no whole answer, throttling,
+    expired credentials. Nobody knows if the call was applied. To repeat it is safe; give each put a
+    ``task_id``, so that the repetition cannot become a second task.
+
+    Examples:
+        >>> def put_safely(device):
+        ...     while True:
+        ...         try:
+        ...             return queue.put("device.check", device, task_id=f"check-{device}")
+        ...         except StoreUnavailable:
+        ...             time.sleep(1)
+        >>> put_safely("d-17").task_id
+        'check-d-17'
+    """
 
 
 class TaskNotFound(LifoqError):
-    """There is no such task: it was never put, was shed, or its retention is over."""
+    """Raised if no task has the id: it was never put, was shed, or its retention is over.
+
+    Attributes:
+        task_id: The id.
+
+    Examples:
+        >>> try:
+        ...     queue.redrive("nobody")
+        ... except TaskNotFound as error:
+        ...     print(error.task_id)
+        nobody
+    """
 
     def __init__(self, task_id: str) -> None:
         self.task_id = task_id
@@ -52,7 +117,20 @@ class TaskNotFound(LifoqError):
 
 
 class WrongStatus(LifoqError):
-    """The task has moved on, so that this operation no longer applies to it."""
+    """Raised if the task has moved on, so that the operation no longer applies to it.
+
+    Attributes:
+        task_id: The id of the task.
+        status: The status that it has.
+
+    Examples:
+        >>> task = queue.put("device.check", task_id="d-17")
+        >>> try:
+        ...     queue.redrive("d-17")
+        ... except WrongStatus as error:
+        ...     print(error.status)
+        PENDING
+    """
 
     def __init__(self, task_id: str, status: str, needed: str) -> None:
         self.task_id = task_id
@@ -77,8 +155,21 @@ class KeyBusy(NotClaimed):
 
 
 class LeaseLost(LifoqError):
-    """The claim is no longer valid: the lease ran out, and the task went on without this worker.
-    Whatever this worker still reports about it is refused."""
+    """Raised to task code, by ``Context.heartbeat`` and ``Context.checkpoint``: the lease ran out,
+    and the task went on without this worker. Whatever the handler still returns or raises is
+    refused.
+
+    Attributes:
+        task_id: The id of the task.
+
+    Examples:
+        >>> @task("invoice.send")
+        ... def send(payload, context):
+        ...     try:
+        ...         context.heartbeat()
+        ...     except LeaseLost:
+        ...         return  # another worker has the task
+    """
 
     def __init__(self, task_id: str) -> None:
         self.task_id = task_id
@@ -88,8 +179,19 @@ class LeaseLost(LifoqError):
 
 
 class Cancelled(LifoqError):
-    """Raised to task code, by ``heartbeat`` and ``checkpoint``: somebody has cancelled the task.
-    Clean up, and let it pass: the task ends as CANCELLED, whatever else the handler raises."""
+    """Raised to task code, by ``Context.heartbeat`` and ``Context.checkpoint``: somebody has
+    cancelled the task. Clean up, and let it pass: the task ends as CANCELLED, whatever else the
+    handler raises.
+
+    Attributes:
+        task_id: The id of the task.
+
+    Examples:
+        >>> @task("video.encode")
+        ... def encode(payload, context):
+        ...     if context.cancelled:
+        ...         raise Cancelled(context.task_id)
+    """
 
     def __init__(self, task_id: str) -> None:
         self.task_id = task_id
@@ -97,7 +199,15 @@ class Cancelled(LifoqError):
 
 
 class BlocksOthers(LifoqError):
-    """An async handler has called what is for other handlers."""
+    """Raised to an async handler that calls ``Context.heartbeat`` or ``Context.checkpoint``: they
+    wait for the database, and would hold up all async handlers. Await ``aheartbeat`` and
+    ``acheckpoint``.
+
+    Examples:
+        >>> @task("page.fetch")
+        ... async def fetch(payload, context):
+        ...     await context.aheartbeat()  # context.heartbeat() would raise BlocksOthers
+    """
 
     def __init__(self) -> None:
         super().__init__(
@@ -107,7 +217,17 @@ class BlocksOthers(LifoqError):
 
 
 class DamagedTask(LifoqError):
-    """An item in the table is not a task: somebody wrote to the table past the library."""
+    """Raised for an item of the table that is not a task: somebody wrote to the table past the
+    library.
+
+    Attributes:
+        task_id: The id of the item.
+        reason: The attribute that is wrong, and how.
+
+    Examples:
+        >>> for found in queue.search(Wanted(status=Status.FAILURE)).damaged:
+        ...     print(found.task_id, found.reason)
+    """
 
     def __init__(self, task_id: str, reason: str) -> None:
         self.task_id = task_id
@@ -116,11 +236,32 @@ class DamagedTask(LifoqError):
 
 
 class ItemTooLarge(LifoqError):
-    """A write would take the item beyond DynamoDB's 400 KB, or a transaction beyond its 4 MB."""
+    """Raised if a write would take the item beyond DynamoDB's 400 KB, or a transaction beyond its 4
+    MB.
+
+    Examples:
+        >>> @task("report.render")
+        ... def render(payload, context):
+        ...     try:
+        ...         context.checkpoint(payload["rows"])
+        ...     except ItemTooLarge:
+        ...         pass  # the next attempt begins anew
+    """
 
 
 class TaskCancelled(LifoqError):
-    """Raised by ``Queue.wait``: the task was cancelled."""
+    """Raised by ``Queue.wait``: the task was cancelled.
+
+    Attributes:
+        task_id: The id of the task.
+
+    Examples:
+        >>> task = queue.put("device.check", task_id="d-17")
+        >>> task = queue.cancel("d-17")
+        >>> queue.wait("d-17", timeout=1)
+        Traceback (most recent call last):
+        lifoq.errors.TaskCancelled: task 'd-17' was cancelled
+    """
 
     def __init__(self, task_id: str) -> None:
         self.task_id = task_id
@@ -128,7 +269,18 @@ class TaskCancelled(LifoqError):
 
 
 class TaskShed(LifoqError):
-    """Raised by ``Queue.wait``: the task's deadline passed while it waited."""
+    """Raised by ``Queue.wait``: the task's deadline passed while it waited.
+
+    Attributes:
+        task_id: The id of the task.
+
+    Examples:
+        >>> task = queue.put("device.check", task_id="d-17", deadline=0.01)
+        >>> time.sleep(0.02)
+        >>> queue.wait("d-17", timeout=1)
+        Traceback (most recent call last):
+        lifoq.errors.TaskShed: task 'd-17' was shed: its deadline passed before a worker was free
+    """
 
     def __init__(self, task_id: str) -> None:
         self.task_id = task_id
@@ -136,7 +288,19 @@ class TaskShed(LifoqError):
 
 
 class WaitTimeout(LifoqError, TimeoutError):
-    """Raised by ``Queue.wait``: the task did not end in time; it may still."""
+    """Raised by ``Queue.wait``: the task did not end in time; it may still.
+
+    Attributes:
+        task_id: The id of the task.
+
+    Examples:
+        >>> task = queue.put("device.check", task_id="d-17")
+        >>> try:
+        ...     queue.wait("d-17", timeout=0.1)
+        ... except WaitTimeout:
+        ...     print("later")
+        later
+    """
 
     def __init__(self, task_id: str, seconds: float) -> None:
         self.task_id = task_id
@@ -144,13 +308,31 @@ class WaitTimeout(LifoqError, TimeoutError):
 
 
 class Retry(LifoqError):
-    """Raised by task code: try again, ``after`` so many seconds where given, else by the task
-    type's backoff. It counts as an attempt."""
+    """Raised by task code: try again later. It counts as an attempt; after the last one the task
+    goes to FAILURE.
+
+    Attributes:
+        after: Seconds until the next attempt; None if the backoff decides.
+
+    Examples:
+        >>> @task("price.refresh")
+        ... def refresh(payload, context):
+        ...     raise Retry("the shop says: come back in 30 seconds", after=30)
+    """
 
     def __init__(
         self, reason: str = "the task asked for a retry", *, after: float | timedelta | None = None
     ) -> None:
-        """``after`` in seconds, or a timedelta; a year at the most."""
+        """Ask for another attempt.
+
+        Args:
+            reason: The message of the task's error.
+            after: Seconds until the next attempt, or a timedelta; a year at the most. None leaves
+                it to the task type's backoff.
+
+        Raises:
+            InvalidInput: ``after`` is no such time.
+        """
         seconds = after.total_seconds() if isinstance(after, timedelta) else after
         is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
         if seconds is not None and not (is_number and 0 <= seconds <= 365 * 86_400):
@@ -160,13 +342,29 @@ class Retry(LifoqError):
 
 
 class Busy(Retry):
-    """Raised by task code: the downstream has no room at the moment. A Retry that does not count as
-    an attempt, so that only the deadline ends it; and the processor starts fewer tasks of this type
-    at a time, as many as the downstream was seen to take."""
+    """Raised by task code: the downstream has no room at the moment, as after a 429 or a 503.
+
+    A ``Retry`` that does not count as an attempt, so that only the deadline ends it. The processor
+    also starts fewer tasks of this type at a time, as many as the downstream was seen to take.
+
+    Attributes:
+        after: Seconds until the next attempt; None if the backoff decides.
+
+    Examples:
+        >>> @task("price.refresh")
+        ... def refresh(payload, context):
+        ...     raise Busy("the shop is full", after=2)
+    """
 
 
 class Fail(LifoqError):
-    """Raised by task code: no retry can help; the task goes to FAILURE at once."""
+    """Raised by task code: no retry can help; the task goes to FAILURE at once.
+
+    Examples:
+        >>> @task("price.refresh")
+        ... def refresh(payload, context):
+        ...     raise Fail("no such article")
+    """
 
 
 def _shorten(value: object, limit: int = 80) -> str:

@@ -35,19 +35,36 @@ _PLACE: Final = {Status.DELAYED: "due_at"}
 
 
 class Cells(Producer):
-    """A client of several queues that share nothing. It takes the calls of Queue and raises what
-    Queue raises: where a cell is down, the calls about its own ids, and those about all cells.
+    """A client of several queues that share nothing, for more tasks than one queue can take. It
+    takes the calls of ``Queue`` and raises what ``Queue`` raises: where a cell is down, the calls
+    about its own ids, and those about all cells.
 
     A cell is known by its table's name; the order in which cells are given says nothing. All
-    clients must have the same list. Follow-ups of a task stay in its cell, whatever their ids:
-    find them through ``queues``.
+    clients must have the same list. Follow-ups of a task stay in its cell, whatever their ids: find
+    them through ``queues``.
+
+    Attributes:
+        queues: The queues by the names of their tables.
+
+    Examples:
+        >>> from lifoq import Cells
+        >>> cells = Cells.connect("prod-0", "prod-1")  # doctest: +SKIP
+        >>> task = cells.put("device.check", task_id="d-17")  # doctest: +SKIP
     """
 
     def __init__(self, queues: Iterable[Queue], *, host: Host = SYSTEM) -> None:
-        """InvalidInput where no cell is given, or two have a table of the same name."""
+        """Make one client of several queues.
+
+        Args:
+            queues: The queues, one or more, with tables of different names.
+            host: The source of the ids of tasks that bring none.
+
+        Raises:
+            InvalidInput: No queue is given, or two have a table of the same name.
+        """
         given = list(queues)
         self.queues = {_name(queue): queue for queue in given}
-        """By the name of their table."""
+        """The queues by the names of their tables."""
         if not given:
             raise InvalidInput("cells", given, "must be one or more queues")
         if len(self.queues) < len(given):
@@ -63,7 +80,22 @@ class Cells(Producer):
         lifetimes: Lifetimes | None = None,
         **client_arguments: Any,
     ) -> "Cells":
-        """The queues of these names, or with these ``tables``; for the rest see Queue.connect."""
+        """Return the queues of these names, or of these tables, as one.
+
+        Args:
+            names: The queues' names, each as in ``Queue.connect``.
+            tables: Names of tables, in place of queues' names.
+            lifetimes: The lifetimes that the queues of ``tables`` were deployed with.
+            client_arguments: Arguments of ``boto3.client``.
+
+        Raises:
+            InvalidInput: No queue is named, or one of them twice.
+            QueueMisconfigured: A queue is not there, or region, credentials or permissions lack.
+            StoreUnavailable: AWS did not answer.
+
+        Examples:
+            >>> cells = Cells.connect("prod-0", "prod-1")  # doctest: +SKIP
+        """
         by_name = [Queue.connect(name, **client_arguments) for name in names]
         by_table = [
             Queue.connect(table=table, lifetimes=lifetimes, **client_arguments) for table in tables
@@ -71,7 +103,16 @@ class Cells(Producer):
         return cls([*by_name, *by_table])
 
     def home(self, task_id: str) -> Queue:
-        """The queue that the id belongs to."""
+        """Return the queue that an id belongs to.
+
+        Args:
+            task_id: The id of a task.
+
+        Examples:
+            >>> cells = Cells([queue])
+            >>> cells.home("d-17") is queue
+            True
+        """
         return self.queues[max(self.queues, key=lambda name: _draw(name, task_id))]
 
     def put_many(
@@ -79,7 +120,16 @@ class Cells(Producer):
     ) -> list[PutOutcome]:
         """Put many tasks, in all cells at the same time; see ``Queue.put_many``. In each cell its
         last task is the newest. If a cell is down or misconfigured, the outcomes of its own tasks
-        say so."""
+        say so.
+
+        Args:
+            tasks: The tasks to put.
+            on_progress: Called after each batch with the number of tasks that are done in all
+                cells.
+
+        Raises:
+            InvalidInput: A task is refused; none was written.
+        """
         new = list(tasks)
         ids = [self._id_of(task) for task in new]
         shares: dict[str, list[int]] = {name: [] for name in self.queues}
@@ -109,36 +159,70 @@ class Cells(Producer):
 
     def transaction_item(self, task: NewTask) -> dict[str, Any]:
         """Return the transaction item of a put, for the table of the task's own cell; see
-        ``Queue.transaction_item``."""
+        ``Queue.transaction_item``.
+
+        Args:
+            task: The task to put.
+        """
         task_id = self._id_of(task)
         return self.home(task_id).transaction_item(replace(task, task_id=task_id))
 
     def get(self, task_id: str) -> Task | None:
-        """Return a task by its id; see ``Queue.get``."""
+        """Return a task by its id; see ``Queue.get``.
+
+        Args:
+            task_id: The id of the task.
+        """
         return self.home(task_id).get(task_id)
 
     def look(self, task_id: str) -> Task | None:
-        """Return a task without its large values; see ``Queue.look``."""
+        """Return a task without its large values; see ``Queue.look``.
+
+        Args:
+            task_id: The id of the task.
+        """
         return self.home(task_id).look(task_id)
 
     def wait(self, task_id: str, *, timeout: Duration) -> Any:
-        """Wait for a task's result; see ``Queue.wait``."""
+        """Wait for a task's result; see ``Queue.wait``.
+
+        Args:
+            task_id: The id of the task.
+            timeout: The longest time to wait, in seconds or as a timedelta.
+        """
         return self.home(task_id).wait(task_id, timeout=timeout)
 
     def cancel(self, task_id: str, *, running: bool = True) -> Task:
-        """Cancel a task; see ``Queue.cancel``."""
+        """Cancel a task; see ``Queue.cancel``.
+
+        Args:
+            task_id: The id of the task.
+            running: False leaves an attempt that runs alone.
+        """
         return self.home(task_id).cancel(task_id, running=running)
 
     def delete(self, task_id: str) -> Task:
-        """Delete a task that has ended; see ``Queue.delete``."""
+        """Delete a task that has ended; see ``Queue.delete``.
+
+        Args:
+            task_id: The id of the task.
+        """
         return self.home(task_id).delete(task_id)
 
     def run_now(self, task_id: str) -> Task:
-        """Bring a DELAYED task in now; see ``Queue.run_now``."""
+        """Bring a DELAYED task in now; see ``Queue.run_now``.
+
+        Args:
+            task_id: The id of the task.
+        """
         return self.home(task_id).run_now(task_id)
 
     def redrive(self, task_id: str) -> Task:
-        """Bring a failed task back; see ``Queue.redrive``."""
+        """Bring a failed task back; see ``Queue.redrive``.
+
+        Args:
+            task_id: The id of the task.
+        """
         return self.home(task_id).redrive(task_id)
 
     def redrive_many(
@@ -149,8 +233,14 @@ class Cells(Producer):
         limit: int | None = None,
         per_second: float | None = None,
     ) -> int:
-        """Bring failed tasks back, cell by cell; see ``Queue.redrive_many``. ``limit`` and
-        ``per_second`` hold for all cells together."""
+        """Bring failed tasks back, cell by cell; see ``Queue.redrive_many``.
+
+        Args:
+            task_type: Only tasks of this type.
+            error_type: Only tasks whose error is of this type.
+            limit: The most tasks to bring back, over all cells.
+            per_second: The most tasks to bring back per second.
+        """
         done = 0
         for queue in self.queues.values():
             if done == limit:
@@ -164,7 +254,12 @@ class Cells(Producer):
         return done
 
     def peek(self, limit: int = 10, *, status: Status = Status.PENDING) -> list[Task]:
-        """Return the newest tasks of all cells; see ``Queue.peek``."""
+        """Return the newest tasks of all cells; see ``Queue.peek``.
+
+        Args:
+            limit: The most tasks to return.
+            status: Their status.
+        """
         place = _PLACE.get(status, "task_created")
         found = [queue.peek(limit, status=status) for queue in self.queues.values()]
         merged = heapq.merge(*found, key=lambda task: getattr(task, place) or 0, reverse=True)
@@ -173,7 +268,14 @@ class Cells(Producer):
     def search(
         self, wanted: Wanted, *, limit: int = 50, start: str | None = None, scan: int = 1_000
     ) -> Listing:
-        """Search all cells; see ``Queue.search``. ``scan`` holds for each cell."""
+        """Search all cells; see ``Queue.search``.
+
+        Args:
+            wanted: The status of the tasks, and what else they must match.
+            limit: The most tasks of the page.
+            start: The ``next`` of the page before; None for the first page.
+            scan: The most rows to read in each cell.
+        """
         begin = listing.starts(start, self.queues) if start else dict.fromkeys(self.queues)
         pages = {
             name: self.queues[name].search(wanted, limit=limit, start=place, scan=scan)
@@ -182,8 +284,11 @@ class Cells(Producer):
         return listing.together(pages, begin, limit=limit)
 
     def stats(self, *, cap: int = CAP) -> QueueStats:
-        """Return the numbers of all cells together; see ``Queue.stats``. ``cap`` holds for each
-        cell."""
+        """Return the numbers of all cells together; see ``Queue.stats``.
+
+        Args:
+            cap: The most rows that each count reads in each cell.
+        """
         return reduce(together, (queue.stats(cap=cap) for queue in self.queues.values()))
 
     def pressure(self) -> Pressure:
@@ -195,7 +300,11 @@ class Cells(Producer):
         return reduce(add, (queue.waiting() for queue in self.queues.values()))
 
     def purge(self, *, confirm: Callable[[Count], bool]) -> int:
-        """Cancel all waiting tasks; see ``Queue.purge``. It asks once, for all cells."""
+        """Cancel all waiting tasks; see ``Queue.purge``. It asks once, for all cells.
+
+        Args:
+            confirm: Called with the number of waiting tasks. True goes on; False cancels none.
+        """
         if not confirm(self.waiting()):
             return 0
         return sum(queue.purge(confirm=lambda _: True) for queue in self.queues.values())

@@ -27,22 +27,32 @@ _ROWS: Final = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """Which tasks: those of a status, and of them those that match all that is given.
+    """The tasks to search for: those of a status, and of them those that match all that is given.
 
-    Raises InvalidInput.
+    Raises:
+        InvalidInput: The status is in no index, a name is too long, or an age is none.
+
+    Examples:
+        >>> from lifoq import Status, Wanted
+        >>> wanted = Wanted(status=Status.FAILURE, error_type="TimeoutError", newer_than=3600)
     """
 
     status: Status
+    """Their status: PENDING, DELAYED, TAKEN or FAILURE. Tasks of the others are in no index."""
     task_type: str | None = None
+    """Their type."""
     key: str | None = None
+    """Their key."""
     error_type: str | None = None
-    """The type of the task's error, such as ``TimeoutError``."""
+    """The type of their error, such as ``TimeoutError``."""
     error_shape: str | None = None
-    """The shape of its message (see ``lifoq.client.failure_kind.shape``)."""
+    """The shape of their error's message (see ``lifoq.client.failure_kind.shape``)."""
     older_than: Duration | None = None
+    """The least age, in seconds or as a timedelta, since the task entered the queue. A task that
+    waits with a head start is found once it is older by that, too. Not for DELAYED tasks, which
+    have no age yet."""
     newer_than: Duration | None = None
-    """Seconds, or timedelta, since the task entered the queue; a DELAYED one has not yet. Of those
-    that are older, one that waits with a head start is found once it is older by that, too."""
+    """The most age, in seconds or as a timedelta. Not for DELAYED tasks."""
     any_case: bool = False
     """True if capital and small letters are the same: for people who look, never for a change."""
 
@@ -96,17 +106,24 @@ class Wanted:
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
-    """Some of the tasks that were asked for, newest first (DELAYED: latest due first)."""
+    """A page of the tasks that were searched for, newest first (DELAYED: latest due first).
+
+    Examples:
+        >>> page = queue.search(Wanted(status=Status.PENDING))
+        >>> page.tasks, page.damaged, page.next
+        ([], [], None)
+    """
 
     found: Mapping[str, Task | DamagedTask]
-    """By their places in the queue."""
+    """Tasks and damaged items, by their places in the queue."""
     next: str | None = None
-    """The ``start`` that goes on, also where nothing was found; None: that was all."""
+    """The ``start`` of the next page, also if this one is empty; None after the last page."""
     read: int = 0
-    """Rows of the index that were read for it."""
+    """The number of rows of the index that were read for the page."""
 
     @property
     def tasks(self) -> list[Task]:
+        """The tasks of the page."""
         return [task for task in self.found.values() if isinstance(task, Task)]
 
     @property

@@ -8,7 +8,7 @@ from lifoq.items.task import Duration, IfExists, NewTask, Task
 
 
 class Producer(ABC):
-    """Anything that takes tasks: a queue, or cells."""
+    """Anything that takes tasks: a queue, or several as one."""
 
     def put(
         self,
@@ -27,13 +27,41 @@ class Producer(ABC):
         task_token: str | None = None,
         traceparent: str | None = None,
     ) -> Task:
-        """Put a task and return it. With a ``task_id`` of your own, putting twice is safe: the
-        second put returns the first task, as it is by then. With ``if_exists="replace"`` the newest
-        put of the id counts: one that waits takes over what this one says; one that is TAKEN does
-        so when its attempt has ended, whatever its outcome; one that has ended begins anew. It
-        returns the task as it is by then. For the terms see NewTask.
+        """Put a task, and return it as it is then. The newest task is the next to run.
 
-        Raises InvalidInput, before anything is written.
+        With a ``task_id`` of your own, putting twice is safe: the second put writes nothing, and
+        returns the first task with its present status. With ``if_exists="replace"`` the newest put
+        of an id counts: a task that waits takes over what this put says; one that is TAKEN does so
+        when its attempt has ended, whatever its outcome; one that has ended begins anew.
+
+        Args:
+            task_type: The type of the task: which handler runs it.
+            payload: The payload that the handler gets. Any JSON value.
+            task_id: An id of your own: to put it again is safe, and returns the task that is there.
+            key: Whom or what the task is for, such as a device or a customer.
+            if_exists: Where the id is in use: keep that task, or let the newest put replace it.
+            deadline: When the task is shed, if it still waits. At most the queue's deadline.
+                Seconds from when it enters the queue, a timedelta, or a datetime with a zone.
+            delay: The time until the task enters the queue. Seconds, or a timedelta.
+            due_at: When the task enters the queue. A datetime with a zone.
+            head_start: A priority: the task stands where it would if it had come so much later. At
+                most its deadline. Seconds, or a timedelta.
+            max_attempts: The number of attempts that the task has, in place of its type's own
+                number.
+            timeout: The time that one attempt may take, in place of its type's own time. Seconds,
+                or a timedelta.
+            task_token: The token of a Step Functions state that waits for the task's end.
+            traceparent: The trace that the task belongs to, as the W3C writes it.
+
+        Raises:
+            InvalidInput: A term is refused. The message names it, its value and the remedy; nothing
+                was written.
+
+        Examples:
+            >>> queue.put("device.check", {"device": "d-17"}, task_id="d-17", deadline=30).status
+            <Status.PENDING: 'PENDING'>
+            >>> queue.put("device.check", {"device": "d-18"}, key="d-18", delay=60).status
+            <Status.DELAYED: 'DELAYED'>
         """
         return self._put(
             NewTask(

@@ -48,17 +48,36 @@ PRESSURE_KEPT: Final = 5.0
 
 
 class Queue(Producer):
-    """A LIFO task queue.
+    """A LIFO task queue: puts tasks, waits for their results, looks at them and repairs them.
 
-    Calls may raise, beside what they name: StoreUnavailable (the database did not confirm; to
-    repeat the call is safe, for a put with the same ``task_id``), QueueMisconfigured (table,
-    region or permissions; the message says which), DamagedTask (somebody wrote to the table past
-    the library).
+    Every call may raise, beside what it names, StoreUnavailable (the database did not confirm; to
+    repeat the call is safe, for a put with the same ``task_id``), QueueMisconfigured (the table,
+    the region or the permissions are wrong; the message says which), and DamagedTask (somebody
+    wrote to the table past the library).
+
+    Attributes:
+        store: The operations on the queue's table, for ``Processor`` and ``Sweeper``.
+        shared_limits: The limits that hold over all workers of the queue together, as its settings
+            say; None without any.
+
+    Examples:
+        >>> from lifoq import Queue
+        >>> queue = Queue.in_memory()  # on AWS: Queue.connect("prod")
+        >>> queue.put("device.check", {"device": "d-17"}, task_id="d-17", deadline=30).status
+        <Status.PENDING: 'PENDING'>
     """
 
     def __init__(
         self, store: Store, *, host: Host = SYSTEM, shared_limits: "SharedLimits | None" = None
     ) -> None:
+        """Make a client of a table that is known already; ``connect`` is the usual way.
+
+        Args:
+            store: The operations on the queue's table.
+            host: The clock by which ``wait`` polls. Tests give one of their own.
+            shared_limits: The limits that hold over all workers together, as the queue's settings
+                say.
+        """
         self.store = store
         self.shared_limits = shared_limits
         """The limits that hold over all workers of the queue together, as its settings say; None
@@ -77,13 +96,28 @@ class Queue(Producer):
         bucket: str | None = None,
         **client_arguments: Any,
     ) -> "Queue":
-        """The queue of this name, by the settings that it wrote when it was deployed; without a
-        name, the one that the environment variable LIFOQ_QUEUE names. By hand: ``table``, and
-        ``lifetimes``, which must be those the queue was deployed with, and ``bucket``, where it has
-        one for large payloads. ``client_arguments`` (region_name, endpoint_url …) go to
-        ``boto3.client``.
+        """Return the queue of a name, by the settings that it wrote when it was deployed.
 
-        Raises InvalidInput, QueueMisconfigured, StoreUnavailable.
+        Reads the SSM parameter ``/lifoq/<name>/queue``, which takes the permission
+        ``ssm:GetParameter``. Where the table is named by hand, nothing is read.
+
+        Args:
+            name: The queue's name: the ``queue_name`` of a ``LifoQueue``, or a stage of this
+                repository's application. Without it, the environment variable LIFOQ_QUEUE names it.
+            table: The table's name or ARN, in place of the queue's name.
+            lifetimes: The lifetimes that the queue was deployed with. Only beside ``table``.
+            bucket: The name of the queue's bucket for large payloads. Only beside ``table``.
+            client_arguments: Arguments of ``boto3.client``, such as ``region_name``,
+                ``endpoint_url`` and ``config``.
+
+        Raises:
+            InvalidInput: Two of the arguments exclude each other, or a name is none.
+            QueueMisconfigured: No queue has this name, or region, credentials or permissions lack.
+            StoreUnavailable: AWS did not answer.
+
+        Examples:
+            >>> queue = Queue.connect("prod", region_name="eu-central-1")  # doctest: +SKIP
+            >>> queue = Queue.connect(table="my-table", lifetimes=Lifetimes())  # doctest: +SKIP
         """
         if table is not None:
             if name is not None:
@@ -110,7 +144,16 @@ class Queue(Producer):
         host: Host = SYSTEM,
         large_payloads: bool = False,
     ) -> "Queue":
-        """A queue in this process's memory, for tests of task code."""
+        """Return a queue in this process's memory, for tests of task code.
+
+        Args:
+            lifetimes: The lifetimes of tasks; by default those of ``Lifetimes``.
+            host: The queue's clock. ``lifoq.testing.TurnableHost`` has one that a test can turn.
+            large_payloads: True if values of more than 16 KB go to a bucket, here in memory, too.
+
+        Examples:
+            >>> queue = Queue.in_memory(lifetimes=Lifetimes(deadline=60))
+        """
         from lifoq.store.memory import MemoryTable  # noqa: PLC0415 - Lambda has no use for it
 
         large = None
@@ -123,25 +166,48 @@ class Queue(Producer):
     def put_many(
         self, tasks: Iterable[NewTask], *, on_progress: Callable[[int], None] = lambda _: None
     ) -> list[PutOutcome]:
-        """Put many tasks in batches; the outcome of each, in their order. The last is the newest.
+        """Put many tasks in batches, and return the outcome of each, in their order. The last is
+        the newest.
 
-        Raises InvalidInput, which names the first task that is refused, and QueueMisconfigured:
-        then none was written. Whatever goes wrong later is the ``error`` of the outcomes that it
-        concerns. ``on_progress`` hears, after each batch, how many are done.
+        Args:
+            tasks: The tasks to put.
+            on_progress: Called after each batch with the number of tasks that are done. Its
+                exceptions reach the caller.
+
+        Raises:
+            InvalidInput: A task is refused. The message names the first one; none was written.
+            QueueMisconfigured: The table cannot be written to; none was written. Whatever goes
+                wrong later is the ``error`` of the outcomes that it concerns.
+
+        Examples:
+            >>> tasks = [NewTask(task_type="device.check", payload=n) for n in range(100)]
+            >>> sum(outcome.created for outcome in queue.put_many(tasks))
+            100
         """
         if not isinstance(tasks, Iterable):
             raise InvalidInput("tasks", tasks, "must be an iterable of NewTask, such as a list")
         return self.store.put_many(list(tasks), on_progress)
 
     def transaction_item(self, task: NewTask) -> dict[str, Any]:
-        """An entry for your own TransactWriteItems, so that a record of yours and its task are
-        written together or not at all: ``client.transact_write_items(TransactItems=[mine, it])``,
-        with a low-level boto3 client. Send it at once: place and deadline count from this call.
+        """Return an entry for a TransactWriteItems of your own, so that a record of yours and its
+        task are written together or not at all.
 
-        Where a ``task_id`` of your own is in use (by a task that was neither shed, nor is past its
-        retention), the transaction is refused as a whole, with the
-        reason ConditionalCheckFailed for this entry. With ``if_exists="replace"`` it is refused
-        where the task has moved on since this call, which looks at it. Raises InvalidInput.
+        The entry is for boto3's low-level client. Send it at once: place and deadline count from
+        this call. DynamoDB refuses the whole transaction, with the reason ConditionalCheckFailed
+        for this entry, if the ``task_id`` is in use by a task that was neither shed nor is past its
+        retention. With ``if_exists="replace"`` this call looks at the task, and the transaction is
+        refused if the task has moved on since.
+
+        Args:
+            task: The task to put.
+
+        Raises:
+            InvalidInput: The task is refused.
+
+        Examples:
+            >>> entry = queue.transaction_item(NewTask(task_type="order.ship", task_id="ship-7"))
+            >>> client = boto3.client("dynamodb")  # doctest: +SKIP
+            >>> client.transact_write_items(TransactItems=[mine, entry])  # doctest: +SKIP
         """
         # boto3 takes long to import, and not every process that imports lifoq connects.
         from lifoq.aws.dynamo_expressions import put_request, update_request  # noqa: PLC0415
@@ -152,21 +218,58 @@ class Queue(Producer):
         return {"Update": update_request(table, *write)}
 
     def get(self, task_id: str) -> Task | None:
-        """The task, by a strongly consistent read; None where there is none (any more)."""
+        """Return a task with all its values, by a strongly consistent read; None if there is none,
+        or no longer.
+
+        Args:
+            task_id: The id of the task.
+
+        Examples:
+            >>> queue.put("device.check", task_id="d-17").attempts
+            0
+            >>> queue.get("d-17").task_type
+            'device.check'
+            >>> queue.get("nobody") is None
+            True
+        """
         task = self.look(task_id)
         return None if task is None else self.store.whole(task)
 
     def look(self, task_id: str) -> Task | None:
-        """``get`` without reading from the queue's bucket: what lies there is ``Large``, as it is
-        with all calls beside ``get``, ``wait`` and ``put``."""
+        """Return a task without reading from the queue's bucket: a value that lies there is a
+        ``Large``, as it is with all calls beside ``get``, ``wait`` and ``put``.
+
+        Args:
+            task_id: The id of the task.
+
+        Examples:
+            >>> queue = Queue.in_memory(large_payloads=True)
+            >>> task = queue.put("report.render", "long " * 100_000, task_id="r-17")
+            >>> queue.look("r-17").payload.size
+            500002
+        """
         return self.store.get(_id(task_id))
 
     def wait(self, task_id: str, *, timeout: Duration) -> Any:
-        """The task's result, once it has one; polls, ever more slowly, for ``timeout`` (seconds or
-        timedelta).
+        """Wait until a task has ended, and return its result. Polls, ever more slowly.
 
-        Raises TaskFailed (with the task's error), TaskCancelled, TaskShed, TaskNotFound,
-        WaitTimeout.
+        Args:
+            task_id: The id of the task.
+            timeout: The longest time to wait, in seconds or as a timedelta; 0 looks once.
+
+        Raises:
+            TaskFailed: The task ended in FAILURE; the exception has its error.
+            TaskCancelled: The task was cancelled.
+            TaskShed: The deadline of the task passed while it waited.
+            TaskNotFound: No task has this id.
+            WaitTimeout: The task has not ended in time.
+
+        Examples:
+            >>> queue.put("device.check", {"device": "d-17"}, task_id="d-17").waiting
+            True
+            >>> queue.wait("d-17", timeout=0)
+            Traceback (most recent call last):
+            lifoq.errors.WaitTimeout: task 'd-17' has not ended within 0 s; it may still
         """
         timeout = seconds("timeout", timeout, zero=True)
         until = self._host.now() + microseconds(timeout)
@@ -186,27 +289,84 @@ class Queue(Producer):
             pause = min(LAST_POLL, pause * 1.5)
 
     def cancel(self, task_id: str, *, running: bool = True) -> Task:
-        """Withdraw a task. One that waits is CANCELLED from now on. Of one that is TAKEN, the
-        handler is told at its next heartbeat: the task that this returns is still TAKEN,
-        ``cancel_asked`` from now on, and never starts again. It ends as CANCELLED, or as SUCCESS
-        where its work was done by then. A newer put that waits for its end is withdrawn.
+        """Withdraw a task, and return it as it is then.
 
-        ``running=False``: only what waits, an attempt that runs goes on. WrongStatus where it is
-        too late, TaskNotFound."""
+        A task that waits is CANCELLED from now on. If it is TAKEN, its handler is told at its next
+        heartbeat: the task that this returns is still TAKEN, has the time in ``cancel_asked``, and
+        never starts again. It ends as CANCELLED, or as SUCCESS if its work was done by then. A
+        newer put that waits for the end of the attempt is withdrawn, too.
+
+        Args:
+            task_id: The id of the task.
+            running: False leaves an attempt that runs alone, and withdraws only what waits.
+
+        Raises:
+            WrongStatus: The task has ended already; or it runs, and ``running`` is False.
+            TaskNotFound: No task has this id.
+
+        Examples:
+            >>> queue.put("device.check", task_id="d-17").status
+            <Status.PENDING: 'PENDING'>
+            >>> queue.cancel("d-17").status
+            <Status.CANCELLED: 'CANCELLED'>
+        """
         return self.store.cancel(_id(task_id), running=running)
 
     def delete(self, task_id: str) -> Task:
-        """Delete a task that has ended, before its retention is over; returns it as it was. Cancel
-        one that waits first. WrongStatus, TaskNotFound."""
+        """Delete a task that has ended, before its retention is over, and return it as it was.
+        Cancel a task that waits first.
+
+        Args:
+            task_id: The id of the task.
+
+        Raises:
+            WrongStatus: The task has not ended.
+            TaskNotFound: No task has this id.
+
+        Examples:
+            >>> queue.put("device.check", task_id="d-17").waiting
+            True
+            >>> queue.cancel("d-17").waiting
+            False
+            >>> queue.delete("d-17").status
+            <Status.CANCELLED: 'CANCELLED'>
+        """
         return self.store.delete(_id(task_id))
 
     def run_now(self, task_id: str) -> Task:
-        """Let a DELAYED task enter the queue at once. WrongStatus, TaskNotFound."""
+        """Let a DELAYED task enter the queue at once, and return it. A delayed put gets its full
+        deadline from now on; a retry gets its old place.
+
+        Args:
+            task_id: The id of the task.
+
+        Raises:
+            WrongStatus: The task is not DELAYED.
+            TaskNotFound: No task has this id.
+
+        Examples:
+            >>> queue.put("device.check", task_id="d-17", delay=3600).status
+            <Status.DELAYED: 'DELAYED'>
+            >>> queue.run_now("d-17").status
+            <Status.PENDING: 'PENDING'>
+        """
         return self.store.run_now(_id(task_id))
 
     def redrive(self, task_id: str) -> Task:
-        """Bring a FAILURE back: as the newest task, with all attempts and a new deadline.
-        WrongStatus, TaskNotFound."""
+        """Bring a task back from FAILURE: as the newest task, with all its attempts and a new
+        deadline. Its ``error`` stays until it ends again, its ``history`` for good.
+
+        Args:
+            task_id: The id of the task.
+
+        Raises:
+            WrongStatus: The task is not in FAILURE.
+            TaskNotFound: No task has this id.
+
+        Examples:
+            >>> queue.redrive("d-17").status  # doctest: +SKIP
+            <Status.PENDING: 'PENDING'>
+        """
         return self.store.redrive(_id(task_id))
 
     def redrive_many(
@@ -217,9 +377,22 @@ class Queue(Producer):
         limit: int | None = None,
         per_second: float | None = None,
     ) -> int:
-        """Redrive FAILUREs, the newest first: those of a task type, those whose error has a type
-        (such as ``TimeoutError``), ``limit`` at most, ``per_second`` at most. Damaged ones stay.
-        Returns how many it brought back."""
+        """Redrive the failed tasks that match, the newest first, and return how many were brought
+        back. Damaged ones stay.
+
+        Args:
+            task_type: Only tasks of this type.
+            error_type: Only tasks whose error is of this type, such as ``TimeoutError``.
+            limit: The most tasks to bring back.
+            per_second: The most tasks to bring back per second.
+
+        Raises:
+            InvalidInput: An argument is out of bounds.
+
+        Examples:
+            >>> queue.redrive_many(error_type="TimeoutError", limit=1_000, per_second=20)
+            0
+        """
         for field, name in (("task_type", task_type), ("error_type", error_type)):
             if name is not None:
                 check_name(field, name, MAX_TYPE_BYTES)
@@ -242,8 +415,22 @@ class Queue(Producer):
         return done
 
     def peek(self, limit: int = 10, *, status: Status = Status.PENDING) -> list[Task]:
-        """The newest tasks of a status, at most ``limit``, without claiming them; of those that are
-        PENDING only what has not expired, the next to be claimed first (newest first, that is)."""
+        """Return the newest tasks of a status, without claiming them. Of PENDING tasks only those
+        that have not expired, the next to be claimed first.
+
+        Args:
+            limit: The most tasks to return.
+            status: Their status: PENDING, DELAYED, TAKEN or FAILURE.
+
+        Raises:
+            InvalidInput: The status is in no index, or the limit is none.
+
+        Examples:
+            >>> for device in ("d-1", "d-2"):
+            ...     task = queue.put("device.check", task_id=device)
+            >>> [task.task_id for task in queue.peek()]
+            ['d-2', 'd-1']
+        """
         check_count("limit", limit)
         Wanted(status=status)
         ids = (task_id for task_id, _ in self.store.browse(Status(status), live=True, page=limit))
@@ -255,25 +442,54 @@ class Queue(Producer):
     def search(
         self, wanted: Wanted, *, limit: int = 50, start: str | None = None, scan: int = 1_000
     ) -> Listing:
-        """The tasks that match, newest first, a page at a time: at most ``limit`` of them, from
-        reading at most about ``scan`` rows. ``start`` is the ``next`` of the page before.
+        """Return the tasks that match, newest first, a page at a time.
 
-        Raises InvalidInput.
+        Args:
+            wanted: The status of the tasks, and what else they must match.
+            limit: The most tasks of the page.
+            start: The ``next`` of the page before; None for the first page.
+            scan: The most rows of the index to read for this page, rounded up to hundreds.
+
+        Raises:
+            InvalidInput: An argument is out of bounds, or ``start`` is no place in this list.
+
+        Examples:
+            >>> task = queue.put("device.check", key="d-17")
+            >>> page = queue.search(Wanted(status=Status.PENDING, key="d-17"))
+            >>> [found.key for found in page.tasks], page.next
+            (['d-17'], None)
         """
         check_count("limit", limit)
         check_count("scan", scan)
         return look(self.store, wanted, limit=limit, scan=scan, start=start)
 
     def stats(self, *, cap: int = CAP) -> QueueStats:
-        """Counts by status, each of at most ``cap`` rows read, and the ages of the newest and the
-        oldest waiting task."""
+        """Return the numbers of tasks by status, and the ages of the newest and the oldest that
+        waits.
+
+        Args:
+            cap: The most rows that each count reads.
+
+        Raises:
+            InvalidInput: The cap is no whole number above 0.
+
+        Examples:
+            >>> task = queue.put("device.check")
+            >>> queue.stats().live
+            Count(value=1, capped=False)
+        """
         check_count("cap", cap)
         return measure(self.store, now=self.store.now(), cap=cap)
 
     def pressure(self) -> Pressure:
         """Return how hard the queue is pressed, for a producer that decides whether to put. It is
-        read at most once in ``PRESSURE_KEPT`` seconds; in between, the latest reading is
-        returned."""
+        read at most once in ``PRESSURE_KEPT`` (5) seconds; in between, the latest reading is
+        returned.
+
+        Examples:
+            >>> queue.pressure().shed_share
+            0.0
+        """
         now = self.store.now()
         if self._pressure is None or not 0 <= now - self._pressed_at < microseconds(PRESSURE_KEPT):
             self._pressure, self._pressed_at = pressure.measure(self.store, now=now), now
@@ -281,13 +497,31 @@ class Queue(Producer):
 
     def waiting(self) -> Count:
         """Count the tasks that wait, to be claimed or to fall due. Expired tasks that are still
-        there count."""
+        there count.
+
+        Examples:
+            >>> task = queue.put("device.check", delay=60)
+            >>> str(queue.waiting())
+            '1'
+        """
         pending = self.store.count(Status.PENDING, cap=CAP)
         return pending + self.store.count(Status.DELAYED, cap=CAP)
 
     def purge(self, *, confirm: Callable[[Count], bool]) -> int:
-        """Cancel every waiting task, after ``confirm``, told how many there are, said True.
-        Returns how many were cancelled; they stay readable, and counted, for their retention."""
+        """Cancel every waiting task, after asking, and return how many were cancelled. They stay
+        readable, and counted, for their retention.
+
+        Args:
+            confirm: Called with the number of waiting tasks. True goes on; False cancels none.
+
+        Raises:
+            InvalidInput: ``confirm`` is no function.
+
+        Examples:
+            >>> task = queue.put("device.check")
+            >>> queue.purge(confirm=lambda count: count.value < 10)
+            1
+        """
         if not callable(confirm):
             problem = "must be a function that is told how many tasks wait, and says True or False"
             raise InvalidInput("confirm", confirm, problem)
@@ -296,7 +530,14 @@ class Queue(Producer):
         return sum(self._cancelled(task_id) for task_id in list(self._waiting_ids()))
 
     def check(self) -> None:
-        """QueueMisconfigured, saying what is wrong, where the table is not a queue's."""
+        """Check that the table is a queue's.
+
+        Raises:
+            QueueMisconfigured: The table is none of a queue's; the message says what is wrong.
+
+        Examples:
+            >>> queue.check()
+        """
         self.store.table.check()
 
     def _put(self, new: NewTask) -> Task:

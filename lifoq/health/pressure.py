@@ -47,17 +47,23 @@ class Starts:
 
 @dataclass(frozen=True, kw_only=True)
 class Pressure:
-    """The fate of tasks in the last minutes."""
+    """The fate of tasks in the last minutes: shed or started.
+
+    Examples:
+        >>> pressure = queue.pressure()
+        >>> if pressure.shed_share < 0.5:
+        ...     task = queue.put("price.refresh", {"sku": "4711"})
+    """
 
     shed_share: float
-    """The share of what was started or shed that was shed; 0 where no worker has told of a start.
-    A task is shed at its deadline: so this tells of tasks that were put as long ago."""
+    """The share, from 0 to 1, of the tasks started or shed that were shed; 0 if no worker has told
+    of a start. A task is shed at its deadline: so this tells of tasks that were put as long ago."""
     starts_per_second: float
-    """Starts per second by all workers together, as they told. Where tasks are shed, this is what
-    they can do."""
+    """The starts per second by all workers together, as they told. If tasks are shed, this is what
+    the workers can do."""
     wait_seconds: float | None
-    """The mean wait from the put to the start, in seconds, of the tasks that were started; None
-    where none was."""
+    """The mean wait from the put to the start, in seconds, of the tasks that were started; None if
+    none was."""
 
 
 def note(

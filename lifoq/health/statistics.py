@@ -20,7 +20,14 @@ CAP: Final = 10_000
 @dataclass(frozen=True, kw_only=True)
 class QueueStats:
     """The numbers of a queue at the moment. Counts stop at a cap, and say so. SUCCESS and CANCELLED
-    tasks are in no index: the report over exports counts them."""
+    tasks are in no index: the report over exports counts them.
+
+    Examples:
+        >>> task = queue.put("device.check")
+        >>> stats = queue.stats()
+        >>> stats.live.value, stats.failure.value, stats.deadline_seconds
+        (1, 0, 3600)
+    """
 
     pending: Count
     """PENDING tasks, with those that have expired and that TTL has not deleted yet."""
@@ -29,15 +36,20 @@ class QueueStats:
     expired_present: Count
     """PENDING tasks past their deadline."""
     shed_lately: Count
-    """Tasks whose deadline passed while they waited, in the last ``LATELY`` seconds."""
+    """Tasks whose deadline passed while they waited, in the last five minutes (``LATELY``
+    seconds)."""
     delayed: Count
+    """DELAYED tasks: delayed puts, and retries that back off."""
     taken: Count
+    """TAKEN tasks: claimed by a worker."""
     failure: Count
+    """FAILURE tasks, until their retention is over."""
     failed_lately: Count
     """FAILURE tasks that are no older than the deadline."""
     newest_waiting_seconds: float | None
-    """The age in seconds of the newest task that waits to be claimed; None where none does."""
+    """The age in seconds of the newest task that waits to be claimed; None if none does."""
     oldest_waiting_seconds: float | None
+    """The age in seconds of the oldest task that waits to be claimed; None if none does."""
     deadline_seconds: float
     """The queue's deadline, in seconds."""
     last_shed_seconds: float | None = None

@@ -14,7 +14,12 @@ MAX_ERROR_BYTES: Final = 200
 
 
 class Ended(StrEnum):
-    """The way in which an attempt ended."""
+    """The way in which an attempt ended that did not end its task.
+
+    Examples:
+        >>> Ended("RETRIED")
+        <Ended.RETRIED: 'RETRIED'>
+    """
 
     RETRIED = "RETRIED"
     """It failed, and the task is to be tried again."""
@@ -32,16 +37,26 @@ class Ended(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class PastAttempt:
-    """Times are epoch microseconds."""
+    """An attempt that did not bring the task to its end, as ``Task.history`` tells it.
+
+    Examples:
+        >>> task = queue.put("device.check")
+        >>> for past in task.history:
+        ...     print(past.attempt, past.ended, past.error_type, past.message)
+    """
 
     attempt: int
-    """Its number; a redrive begins to count anew."""
+    """The number of the attempt; a redrive begins to count anew."""
     taken_at: int | None
+    """When it was claimed, in epoch microseconds; None if it is not known."""
     ended_at: int
+    """When it ended, in epoch microseconds."""
     ended: Ended
+    """The way in which it ended."""
     error_type: str | None = None
+    """The type of its error; None if it had none."""
     message: str | None = None
-    """The beginning of the error's."""
+    """The beginning of its error's message."""
 
     def encode(self) -> dict[str, int | str]:
         """Return the attempt as the item holds it."""
@@ -62,7 +77,14 @@ class PastAttempt:
 
     @classmethod
     def decode(cls, entry: Any) -> "PastAttempt":
-        """ValueError where it is none of ours."""
+        """Read an attempt of an item's history.
+
+        Args:
+            entry: A map as ``encode`` returns it.
+
+        Raises:
+            ValueError: The entry is no such map.
+        """
         if not isinstance(entry, Mapping):
             raise ValueError(f"{type(entry).__name__} is no attempt")  # noqa: TRY004 - one for all
         return cls(

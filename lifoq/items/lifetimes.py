@@ -24,13 +24,21 @@ LONGEST_LEASE: Final = 86_400.0
 
 @dataclass(frozen=True, kw_only=True)
 class Lifetimes:
-    """The times for which the queue keeps things, in seconds; and how tasks go that waited for too
-    long."""
+    """The times for which the queue keeps things, in seconds; and the end of tasks that waited for
+    too long.
+
+    Examples:
+        >>> from lifoq import Lifetimes, Queue
+        >>> queue = Queue.in_memory(lifetimes=Lifetimes(deadline=600))
+    """
 
     deadline: float = 3_600
-    """The longest a task may wait before it is shed; also the default."""
+    """The longest time, in seconds, for which a task may wait before it is shed; also the
+    default."""
     success_retention: float = 7 * 86_400
+    """The time, in seconds, for which a task in SUCCESS or CANCELLED is kept."""
     failure_retention: float = 14 * 86_400
+    """The time, in seconds, for which a task in FAILURE is kept."""
     shed_at_deadline: bool = False
     """True if the sweep deletes each task that waited beyond its deadline, so that somebody can be
     told at once. Otherwise DynamoDB's TTL deletes it, within days."""
@@ -42,12 +50,22 @@ class Lifetimes:
             check_seconds(name, getattr(self, name))
 
     def retained_until(self, status: Status, now: int) -> int:
-        """The ``ttl``, in epoch seconds, of a task that ends as ``status``."""
+        """Return the ``ttl``, in epoch seconds, of a task that ends now.
+
+        Args:
+            status: The status in which it ends.
+            now: The present time in epoch microseconds.
+        """
         kept = self.failure_retention if status is Status.FAILURE else self.success_retention
         return seconds_up(now + microseconds(kept))
 
     def oldest_alive(self, now: int) -> int:
-        """No PENDING task with an older ``taskCreated`` can still be claimed."""
+        """Return the oldest ``taskCreated`` with which a PENDING task can still be claimed, in
+        epoch microseconds.
+
+        Args:
+            now: The present time in epoch microseconds.
+        """
         return now - microseconds(self.deadline)
 
     @property
@@ -57,13 +75,14 @@ class Lifetimes:
 
     @property
     def of_objects(self) -> float:
-        """Seconds for which the bucket has to keep what a task names: until it is deleted itself,
-        or redriven, which lets them begin anew."""
+        """The time, in seconds, for which the bucket has to keep the objects of a task: until it is
+        deleted itself, or redriven, which lets them begin anew."""
         return LARGE_DELAY + self.deadline + max(self.success_retention, self.failure_retention)
 
     @property
     def object_prefix(self) -> str:
-        """Where in the bucket new objects lie: under the shortest class that is long enough."""
+        """The place of new objects in the bucket: the shortest class that keeps them long
+        enough."""
         return object_prefix(next(days for days in KEPT_DAYS if days * DAY >= self.of_objects))
 
     def shed_at(self, expires_at: int, *, waited_for: bool) -> "dict[A, Value]":

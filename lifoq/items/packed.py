@@ -24,24 +24,46 @@ PARTS: Final = ("payload", "checkpoint", "result")
 
 @dataclass(frozen=True, kw_only=True)
 class Large:
-    """JSON text that lies in an object of the queue's bucket."""
+    """A payload, checkpoint or result that lies in an object of the queue's bucket, and was not
+    read from there.
+
+    Examples:
+        >>> queue = Queue.in_memory(large_payloads=True)
+        >>> task = queue.put("report.render", "long " * 100_000, task_id="r-17")
+        >>> large = queue.look("r-17").payload
+        >>> large.size, queue.get("r-17").payload == "long " * 100_000
+        (500002, True)
+    """
 
     key: str
     """The object's key in the bucket."""
     size: int
-    """In bytes."""
+    """The size of the object, in bytes of JSON."""
     sha256: str
-    """Hexadecimal; size and this are of the text, the object's content."""
+    """The SHA-256 of the object's content, in hexadecimal."""
 
     @classmethod
     def of(cls, content: bytes, *, key: str) -> "Large":
+        """Describe an object.
+
+        Args:
+            content: The content of the object.
+            key: Its key in the bucket.
+        """
         from hashlib import sha256  # noqa: PLC0415 - few tasks are large
 
         return cls(key=key, size=len(content), sha256=sha256(content).hexdigest())
 
     @classmethod
     def decode(cls, value: Mapping[str, Any]) -> "Large":
-        """ValueError where the map names no object."""
+        """Read the map by which an item names an object.
+
+        Args:
+            value: A map as ``encode`` returns it.
+
+        Raises:
+            ValueError: The map names no object.
+        """
         try:
             found = cls(key=value["key"], size=value["size"], sha256=value["sha256"])
         except KeyError as missing:
@@ -55,7 +77,11 @@ class Large:
         return asdict(self)
 
     def is_of(self, content: bytes) -> bool:
-        """True if this is the content that was written."""
+        """Return True if this is the content that was written.
+
+        Args:
+            content: The content that the object has now.
+        """
         return self == Large.of(content, key=self.key)
 
 

@@ -13,7 +13,12 @@ from typing import Any, Final, Literal
 
 
 class Status(StrEnum):
-    """Where a task is on its way."""
+    """The place of a task on its way from put to end.
+
+    Examples:
+        >>> queue.put("device.check").status is Status.PENDING
+        True
+    """
 
     PENDING = "PENDING"
     """Waits for a worker, and can be claimed."""

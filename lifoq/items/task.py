@@ -38,9 +38,14 @@ IfExists = Literal["keep", "replace"]
 
 @dataclass(frozen=True, kw_only=True)
 class NewTask:
-    """A task to be put, with its terms, which ``lifoq.items.terms`` explains.
+    """A task to be put, for ``Queue.put_many``, ``Queue.transaction_item`` and follow-up tasks. Its
+    terms are those of ``Queue.put``.
 
-    >>> queue.put_many([NewTask(task_type="device.check", key="d-17", deadline=30)])
+    Examples:
+        >>> from lifoq import NewTask
+        >>> new = NewTask(task_type="device.check", payload={"device": "d-17"}, deadline=30)
+        >>> len(queue.put_many([new, new]))
+        2
     """
 
     task_type: str
@@ -72,7 +77,11 @@ class NewTask:
     """The trace that the task belongs to, as the W3C writes it."""
 
     def within(self, trace: str | None) -> "NewTask":
-        """This task, put into a trace unless it is in one already."""
+        """Return this task, put into a trace unless it is in one already.
+
+        Args:
+            trace: A W3C traceparent; None leaves the task as it is.
+        """
         if trace is None or self.traceparent is not None:
             return self
         return replace(self, traceparent=trace)
@@ -228,60 +237,88 @@ def _deadline(deadline: Duration | datetime | None, *, enters: int, longest: int
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """A task as it stands in the table. Times are epoch microseconds, but ``ttl``, which is epoch
-    seconds. None stands for an attribute that the item does not have."""
+    """A task as it stands in the table. None stands for an attribute that the item does not have.
+
+    Examples:
+        >>> task = queue.put("device.check", {"device": "d-17"}, task_id="d-17", deadline=30)
+        >>> task.task_id, task.status, task.attempts
+        ('d-17', <Status.PENDING: 'PENDING'>, 0)
+        >>> (task.expires_at - task.enqueued_at) / 1e6  # seconds
+        30.0
+    """
 
     task_id: str
+    """The id: the producer's own, or one that was drawn."""
     status: Status
+    """Its place on the way from put to end."""
     task_type: str
+    """The type: which handler runs it."""
     payload: Any
-    """Payload, checkpoint and result are ``Large`` where they lie in the queue's bucket, and were
-    not read from there."""
+    """The payload. Payload, checkpoint and result are ``Large`` if they lie in the queue's bucket
+    and were not read from there."""
     attempts: int
-    """Claims so far."""
+    """The number of claims so far."""
     enqueued_at: int
+    """When the task entered the queue, in epoch microseconds; a delayed one: when it will."""
     task_updated: int
+    """When the item was last written, in epoch microseconds."""
     expires_at: int
+    """The deadline, in epoch microseconds: a task that still waits then is shed."""
     ttl: int
+    """When DynamoDB may delete the item, in epoch seconds."""
     task_created: int | None = None
+    """The place in the order, in epoch microseconds: the highest is next. Its head start is
+    added."""
     first_taken_at: int | None = None
+    """When the task was first claimed, in epoch microseconds."""
     taken_at: int | None = None
+    """When it was last claimed, in epoch microseconds."""
     finished_at: int | None = None
+    """When it ended, in epoch microseconds."""
     claim_id: str | None = None
+    """The id of its latest claim."""
     lease_expires: int | None = None
+    """When the lease of its claim ends, in epoch microseconds."""
     leases_lost: int = 0
-    """Claims in a row, up to the latest that ended, whose lease was lost."""
+    """The number of claims in a row, up to the latest that ended, whose lease was lost."""
     due_at: int | None = None
-    """When a DELAYED task enters the queue."""
+    """When a DELAYED task enters the queue, in epoch microseconds."""
     key: str | None = None
-    """Whom or what it is for, as the producer said."""
+    """Whom or what the task is for, as the producer said."""
     checkpoint: Any = None
+    """The latest checkpoint."""
     result: Any = None
+    """The value that its handler returned."""
     error: TaskError | None = None
+    """The error of its latest attempt that failed."""
     task_token: str | None = None
+    """The token of a Step Functions state that waits for its end."""
     traceparent: str | None = None
+    """The trace that the task belongs to, as the W3C writes it."""
     history: "History" = ()
-    """The latest attempts that did not bring it to its end, the newest last."""
+    """The latest ten attempts that did not bring the task to its end, the newest last."""
     put_at: int | None = None
-    """When the put was made that it stands for; None where that was no replacing one."""
+    """When the put was made that the task stands for, in epoch microseconds; None if that was no
+    replacing one."""
     replaced: int = 0
-    """Puts that a newer one has replaced while they waited."""
+    """The number of puts that a newer one has replaced while they waited."""
     parked: "Task | None" = None
     """The newer put that waits for the end of this one's attempt, as the task that it then is."""
     cancel_asked: int | None = None
-    """When somebody cancelled it while it was TAKEN."""
+    """When somebody cancelled the task while it was TAKEN, in epoch microseconds."""
     head_start: int = 0
-    """Microseconds by which ``task_created`` lies behind the time when it entered the queue."""
+    """The head start, in microseconds: by so much ``task_created`` lies after the time when the
+    task entered the queue."""
     max_attempts: int | None = None
-    """In place of its type's own number."""
+    """The number of attempts in place of its type's own number."""
     timeout: int | None = None
-    """Microseconds of one attempt, in place of its type's own time."""
+    """The time of one attempt in place of its type's own time, in microseconds."""
     payload_bytes: int = 0
-    """Bytes of the payload's JSON in the item: 0 if it lies in the queue's bucket."""
+    """The size of the payload's JSON in the item, in bytes; 0 if it lies in the queue's bucket."""
 
     @property
     def terms(self) -> "dict[Term, Any]":
-        """Terms of its put that it carries and that people see; durations in seconds."""
+        """The terms of its put that the task carries and that people see; durations in seconds."""
         return {term: term.rule.given(kept) for term in SHOWN if (kept := getattr(self, term.name))}
 
     @property
@@ -292,15 +329,32 @@ class Task:
 
     @property
     def waiting(self) -> bool:
+        """True if the task is PENDING or DELAYED."""
         return self.status in WAITING
 
     def expired(self, now: int) -> bool:
-        """True if the deadline has passed at epoch microseconds ``now``."""
+        """Return True if the deadline has passed.
+
+        Args:
+            now: The present time in epoch microseconds.
+
+        Examples:
+            >>> task = queue.put("device.check", deadline=30)
+            >>> task.expired(queue.store.now())
+            False
+        """
         return self.expires_at <= now
 
     @classmethod
     def from_item(cls, item: Mapping[str, Any]) -> "Task":
-        """Read an item; DamagedTask, with the reason, where it is none of ours."""
+        """Read an item of the table.
+
+        Args:
+            item: The attributes of the item.
+
+        Raises:
+            DamagedTask: The item is no task; the reason names the attribute.
+        """
         reader = _Reader(item)
         payload = reader.packed(Attribute.PAYLOAD)
         status, due_at = reader.status(), reader.optional_number(Attribute.DUE_AT)

@@ -21,15 +21,28 @@ _MOST_BYTES: Final = 6
 
 @dataclass(frozen=True, kw_only=True)
 class TaskError:
-    """The error of an attempt, bounded in size."""
+    """The error of an attempt, bounded in size: 1,000 characters of the message, and the last 4,000
+    of the traceback.
+
+    Examples:
+        >>> TaskError(type="TimeoutError", message="no answer within 10 s").message
+        'no answer within 10 s'
+    """
 
     type: str
+    """The name of the exception's class, such as ``TimeoutError``."""
     message: str
+    """The exception's message."""
     traceback: str | None = None
+    """The end of the traceback in task code; None if there is none, or no room for it."""
 
     @classmethod
     def of(cls, error: BaseException) -> "TaskError":
-        """Describe an exception. What is cut of a long one says how much."""
+        """Describe an exception. What is cut of a long one says how much.
+
+        Args:
+            error: The exception that task code raised.
+        """
         message = _readable(_described(lambda: str(error)))
         lines = _described(lambda: "".join(traceback.format_exception(_from_task_code(error))))
         bare = cls(type=type(error).__name__, message=_beginning(message))
@@ -37,7 +50,7 @@ class TaskError:
         return replace(bare, traceback=_end(_readable(lines), room=room))
 
     def to_json(self) -> str:
-        """At most MAX_ERROR_BYTES; the traceback gives way first."""
+        """Return the error as JSON of at most MAX_ERROR_BYTES; the traceback gives way first."""
         text = {"type": self.type[:MAX_TYPE_BYTES], "message": self.message[:MAX_MESSAGE]}
         bare = jsontext.encode(text, "error")
         if self.traceback is None:
@@ -47,6 +60,11 @@ class TaskError:
 
     @classmethod
     def from_json(cls, text: str) -> "TaskError":
+        """Read the text that ``to_json`` wrote.
+
+        Args:
+            text: A JSON object.
+        """
         found = jsontext.decode(text)
         if not isinstance(found, dict):
             raise ValueError("error is not a JSON object")  # noqa: TRY004  (one error for callers)
@@ -96,7 +114,18 @@ def _end(lines: str, *, room: int) -> str:
 
 
 class TaskFailed(LifoqError):
-    """Raised by ``Queue.wait``: the task ended in FAILURE."""
+    """Raised by ``Queue.wait``: the task ended in FAILURE.
+
+    Attributes:
+        task_id: The id of the task.
+        error: The error of its last attempt.
+
+    Examples:
+        >>> try:
+        ...     firmware = queue.wait("d-17", timeout=60)  # doctest: +SKIP
+        ... except TaskFailed as error:
+        ...     print(error.error.type, error.error.message)
+    """
 
     def __init__(self, task_id: str, error: TaskError) -> None:
         self.task_id = task_id

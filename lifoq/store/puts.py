@@ -27,15 +27,23 @@ log = logging.getLogger("lifoq.puts")
 
 @dataclass(frozen=True, kw_only=True)
 class PutOutcome:
-    """The outcome for one task of a ``put_many``: the task, or the error."""
+    """The outcome for one task of a ``Queue.put_many``: the task, or the error.
+
+    Examples:
+        >>> new = NewTask(task_type="device.check", task_id="d-17")
+        >>> first, again = queue.put_many([new, new])
+        >>> first.created, again.created, again.task.task_id
+        (True, False, 'd-17')
+    """
 
     task: Task | None
+    """The task, with its present status; None if there was an error."""
     created: bool = False
     """True if this put made the task, False if its id was in use already."""
     error: Exception | None = None
-    """StoreUnavailable: nobody knows whether the task was stored. DamagedTask: an item that is no
-    task has its id. Any other error ended the call: this task and those after it are not
-    confirmed."""
+    """The error; None if there was none. After StoreUnavailable nobody knows if the task was
+    stored. After DamagedTask an item that is no task has its id. Any other error ended the call:
+    this task and those after it are not confirmed."""
 
 
 @dataclass(frozen=True, kw_only=True)

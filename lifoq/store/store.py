@@ -8,5 +8,17 @@ from lifoq.store.worker_writes import WorkerWrites
 
 
 class Store(Puts, WorkerWrites, SweepWrites, OperatorWrites, Reads):
-    """All groups of operations, for who needs several: the client, the processor, the sweep.
-    Whoever needs one group names that one as its type."""
+    """The operations on one queue's table: those of producers, workers, the sweep, operators and
+    readers together.
+
+    ``Queue``, ``Processor`` and ``Sweeper`` are made on it; task code and producers use these. Its
+    operations change from release to release.
+
+    Attributes:
+        table: The table, in DynamoDB or in memory; ``table.name`` is its name.
+        lifetimes: The times for which the queue keeps things.
+
+    Examples:
+        >>> queue.store.lifetimes.deadline  # seconds
+        3600
+    """

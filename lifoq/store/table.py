@@ -124,7 +124,15 @@ class Table(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Count:
+    """A number of tasks, counted up to a cap.
+
+    Examples:
+        >>> str(Count(value=1_000, capped=True))
+        'at least 1,000'
+    """
+
     value: int
+    """The number of tasks."""
     capped: bool
     """True if counting stopped early: there are at least ``value``."""
 

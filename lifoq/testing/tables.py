@@ -8,7 +8,17 @@ from lifoq.items import schema
 def create_table(client: Any, table_name: str) -> None:
     """Create the queue's table, its TTL switched on, and wait until it can be used.
 
-    ``client`` is a boto3 DynamoDB client of AWS, moto or DynamoDB Local.
+    Args:
+        client: A boto3 client of DynamoDB: of AWS, moto or DynamoDB Local.
+        table_name: The name of the table.
+
+    Examples:
+        >>> from moto import mock_aws
+        >>> with mock_aws():
+        ...     create_table(boto3.client("dynamodb", region_name="us-east-1"), "my-table")
+        ...     queue = Queue.connect(table="my-table", region_name="us-east-1")
+        ...     queue.put("device.check").status
+        <Status.PENDING: 'PENDING'>
     """
     client.create_table(**schema.table_definition(table_name))
     client.get_waiter("table_exists").wait(

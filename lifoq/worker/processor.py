@@ -25,8 +25,19 @@ UNAVAILABLE_PAUSE: Final = 5.0
 
 
 class Processor:
-    """Runs the registry's tasks, one run at a time. ``run`` and ``serve`` belong to one thread.
-    ``stop`` and ``idle`` may be called from any thread."""
+    """Claims the newest tasks of a queue, runs them, and settles each on its own. ``run`` and
+    ``serve`` belong to one thread. ``stop`` and ``idle`` may be called from any thread.
+
+    Examples:
+        >>> from lifoq import REGISTRY, Processor, Queue, WorkerSettings, task
+        >>> @task("device.check")
+        ... def check(payload, context):
+        ...     return "on"
+        >>> queue = Queue.in_memory()
+        >>> put = queue.put("device.check", task_id="d-17")
+        >>> Processor(queue.store, REGISTRY, WorkerSettings(linger=0)).run().succeeded
+        1
+    """
 
     def __init__(
         self,
@@ -37,8 +48,19 @@ class Processor:
         host: Host = SYSTEM,
         draw: random.Random | None = None,
     ) -> None:
-        """Set the process up for the registry's tasks, once. Raises InvalidInput for a task type
-        that could never start, and any error of the set-up."""
+        """Set the process up for the registry's tasks, once.
+
+        Args:
+            store: The operations on the queue's table: ``queue.store``.
+            registry: The task types to run.
+            settings: The limits and times of this worker.
+            host: The clock and the threads.
+            draw: The source of jitter.
+
+        Raises:
+            InvalidInput: A task type could never start.
+            Exception: Any error of the set-up.
+        """
         self._process = ProcessState.of(
             store, registry, settings, host=host, draw=draw or random.Random()
         )
@@ -58,15 +80,26 @@ class Processor:
     ) -> RunReport:
         """Work until the queue is empty or the window is over, and every task is settled.
 
-        ``time_limit``: seconds after which the caller is killed; the run is over before.
-        ``woken_at``: epoch microseconds of the kick that started the run, by default now. If the
-        kick is older than ``linger``, one poll is enough to believe that the queue is empty.
-        ``on_progress`` is told every few seconds, and at the end, the counts since the last time;
-        it should be quick. The report that ``run`` returns is the sum, and alone says if tasks
-        remain.
+        Args:
+            time_limit: Seconds after which the caller is killed; the run is over before. None: no
+                limit.
+            woken_at: The time of the kick that started the run, in epoch microseconds; by default
+                now. If the kick is older than ``linger``, one poll is enough to believe that the
+                queue is empty.
+            on_progress: Called every few seconds, and at the end, with the counts since the last
+                time. It should be quick. The report that ``run`` returns is the sum, and alone says
+                if tasks remain.
 
-        Raises StoreUnavailable if that kept the run from claiming anything, QueueMisconfigured, and
-        ProcessUnusable, once whatever was in flight is settled.
+        Raises:
+            StoreUnavailable: The database did not answer, so that the run claimed nothing.
+            QueueMisconfigured: The table cannot be worked on.
+            ProcessUnusable: Handlers hang in all slots. It is raised once whatever was in flight is
+                settled.
+
+        Examples:
+            >>> processor = Processor(queue.store, REGISTRY, WorkerSettings(linger=0))
+            >>> processor.run(time_limit=60).claimed
+            0
         """
         with self._host.invocation():
             return self._run(
@@ -75,10 +108,20 @@ class Processor:
 
     def serve(self, *, on_progress: Callable[[RunReport], None] = lambda _: None) -> RunReport:
         """Work until ``stop`` is called, and go on polling an empty queue: for a process that is
-        there for this alone. If the database does not answer, it is tried again. ``on_progress`` is
-        told every few seconds, also if nothing was done.
+        there for this alone. If the database does not answer, it is tried again.
 
-        Raises QueueMisconfigured and ProcessUnusable, once whatever was in flight is settled.
+        Args:
+            on_progress: Called every few seconds with the counts since the last time, also if
+                nothing was done.
+
+        Raises:
+            QueueMisconfigured: The table cannot be worked on.
+            ProcessUnusable: Handlers hang in all slots. Either is raised once whatever was in
+                flight is settled.
+
+        Examples:
+            >>> processor = Processor(queue.store, REGISTRY, WorkerSettings(in_flight=20))
+            >>> processor.serve(on_progress=print)  # doctest: +SKIP
         """
         total = RunReport()
         while True:
@@ -95,9 +138,17 @@ class Processor:
 
     def stop(self, *, grace: float = 30.0) -> None:
         """Have ``serve`` claim no more, and return once all is settled. It may be called from any
-        thread, or a signal's handler. Tasks that are still at work after ``grace`` seconds are
-        handed back to the queue, and the attempt does not count. Their handlers' threads go on
-        until the process ends."""
+        thread, or by a signal's handler.
+
+        Args:
+            grace: Seconds that running tasks have to finish. Tasks that are still at work then are
+                handed back to the queue, and the attempt does not count. Their handlers' threads go
+                on until the process ends.
+
+        Examples:
+            >>> processor = Processor(queue.store, REGISTRY, WorkerSettings())
+            >>> signal.signal(signal.SIGTERM, lambda *_: processor.stop(grace=30))  # doctest: +SKIP
+        """
         self._grace = grace
         if self._serving is not None:
             self._serving.stop(grace)

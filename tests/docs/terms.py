@@ -48,7 +48,9 @@ def _name(term: Term, door: Door) -> str:
     if door not in term.doors or (door is Door.RECURRING and term.name not in RECURRING):
         return NONE
     name = term.name if door is Door.RECURRING else term.at(door)
-    return f"`{name}`".replace("|", "\\|")
+    if "|" in name:  # the end of a cell, in backticks, too
+        return f"<code>{name.replace('|', '&#124;')}</code>"
+    return f"`{name}`"
 
 
 def item(before: str) -> str:

@@ -17,31 +17,40 @@ Growth = Literal["exponential", "geometric", "linear", "arithmetic"]
 
 @dataclass(frozen=True, kw_only=True)
 class Backoff:
-    """The four phases of SNS delivery policies: ``immediate`` retries without a delay, then
-    ``pre_backoff`` retries after ``min_seconds``, then retries whose delay grows from
-    ``min_seconds`` to ``max_seconds``, and the last ``post_backoff`` retries after ``max_seconds``
+    """The wait of a failed task before its next attempt, in the four phases of SNS delivery
+    policies.
+
+    First ``immediate`` retries without a delay, then ``pre_backoff`` retries after ``min_seconds``,
+    then retries whose delay grows from ``min_seconds`` to ``max_seconds``, and the last
+    ``post_backoff`` retries after ``max_seconds``
     (https://docs.aws.amazon.com/sns/latest/dg/sns-message-delivery-retries.html).
 
-    ``growth``, with k counting the n retries of the growing phase from 1:
-
-    - exponential: doubles, min · 2^(k-1), whatever n is;
-    - geometric: a constant factor that arrives at the maximum with the last one;
-    - linear: equal steps that arrive at the maximum with the last one;
-    - arithmetic: the steps grow by equal amounts, and arrive there likewise.
-
-    With ``jitter`` the delay is drawn evenly from half of three times that value to all of it (of
-    ``max_seconds`` at most), so that tasks that failed together do not come back together. It has a
-    floor, unlike full jitter: a retry keeps its place, so one that came back at once would be ahead
-    of all the healthy tasks behind it.
+    Examples:
+        >>> from lifoq import Backoff, task
+        >>> @task("price.refresh", backoff=Backoff(min_seconds=2, max_seconds=60))
+        ... def refresh(payload, context): ...
     """
 
     min_seconds: float = 1.0
+    """The first delay of the growing phase, in seconds."""
     max_seconds: float = 900.0
+    """The last delay of the growing phase, in seconds."""
     growth: Growth = "exponential"
+    """The law of the growing phase of n retries, counted by k from 1. ``exponential``: doubles, min
+    · 2^(k-1), whatever n is. ``geometric``: a constant factor that arrives at the maximum with the
+    last one. ``linear``: equal steps that arrive there with the last one. ``arithmetic``: steps
+    that grow by equal amounts, and arrive there likewise."""
     immediate: int = 0
+    """The number of retries without a delay."""
     pre_backoff: int = 0
+    """The number of retries after ``min_seconds``, before the delay grows."""
     post_backoff: int = 0
+    """The number of retries after ``max_seconds``, at the end."""
     jitter: bool = True
+    """True if the delay is drawn evenly from one and a half to three times its value (and is at
+    most ``max_seconds``), so that tasks that failed together do not come back together. It has a
+    floor, unlike full jitter: a retry keeps its place, so one that came back at once would be ahead
+    of all the healthy tasks behind it."""
 
     def __post_init__(self) -> None:
         for name in ("min_seconds", "max_seconds"):
@@ -58,11 +67,30 @@ class Backoff:
 
     @classmethod
     def fixed(cls, seconds: float, *, jitter: bool = False) -> "Backoff":
-        """One delay, every time."""
+        """Return a backoff with one delay, every time.
+
+        Args:
+            seconds: The delay in seconds.
+            jitter: True if the delay is at most so long, and drawn evenly from its upper half.
+
+        Examples:
+            >>> Backoff.fixed(10).min_seconds
+            10
+        """
         return cls(min_seconds=seconds, max_seconds=seconds, jitter=jitter)
 
     def delay(self, retry: int, *, retries: int, draw: random.Random) -> float:
-        """Seconds before retry number ``retry`` (from 1) of ``retries`` in all."""
+        """Return the seconds before a retry.
+
+        Args:
+            retry: The number of the retry, from 1.
+            retries: The number of retries in all.
+            draw: The source of the jitter.
+
+        Examples:
+            >>> Backoff(jitter=False).delay(3, retries=4, draw=random.Random())
+            4.0
+        """
         delay = self._delay(retry, retries)
         if not self.jitter:
             return delay

@@ -14,7 +14,17 @@ if TYPE_CHECKING:
 
 
 class Context:
-    """One attempt at one task. Safe to use from several threads."""
+    """One attempt at one task: what task code is told about it, and may say while it runs. Safe to
+    use from several threads.
+
+    Examples:
+        >>> from lifoq import Context, task
+        >>> @task("video.encode", timeout=600)
+        ... def encode(payload, context: Context):
+        ...     done = context.last_checkpoint or 0
+        ...     for part in range(done, payload["parts"]):
+        ...         context.checkpoint(part)
+    """
 
     def __init__(
         self,
@@ -27,19 +37,25 @@ class Context:
         ends_at: int,
         async_handlers: "AsyncHandlers | None" = None,
     ) -> None:
-        """``lease``: seconds for which the task may be leased now. ``async_handlers``: what runs
-        its handler, where that is async."""
-        self.task_id = task.task_id
-        self.task_type = task.task_type
-        self.key = task.key
+        """Make the context of an attempt, as the worker does. ``lease`` tells the seconds for which
+        the task may be leased now. ``ends_at``: when the attempt counts as timed out, in
+        microseconds of the host's monotonic clock. ``async_handlers``: the event loop of the
+        handler; None if it is not async."""
+        self.task_id: str = task.task_id
+        """The id of the task."""
+        self.task_type: str = task.task_type
+        """The type of the task."""
+        self.key: str | None = task.key
         """The key that the producer gave; None if there is none."""
-        self.traceparent = task.traceparent
-        """Names the trace that the task belongs to; None where the producer gave none."""
-        self.attempt = task.attempts
+        self.traceparent: str | None = task.traceparent
+        """The W3C traceparent of the trace that the task belongs to; None if the producer gave
+        none."""
+        self.attempt: int = task.attempts
         """The number of the attempt, from 1."""
-        self.max_attempts = max_attempts
-        self.enqueued_at = task.enqueued_at
-        """When the task was put, in epoch microseconds."""
+        self.max_attempts: int = max_attempts
+        """The number of attempts that the task has."""
+        self.enqueued_at: int = task.enqueued_at
+        """When the task entered the queue, in epoch microseconds."""
         self.last_checkpoint: Any = task.checkpoint
         """The latest checkpoint of an earlier attempt; None on a fresh start."""
         self._task = task
@@ -68,10 +84,21 @@ class Context:
         return self._cancelled.is_set()
 
     def heartbeat(self) -> None:
-        """Extend the lease now. The processor does so in the background as well; this one tells.
+        """Extend the lease now, and learn if the task is still this attempt's. The processor
+        extends it in the background as well. Call this before a step that cannot be undone.
 
-        Raises LeaseLost when the task is no longer this attempt's, Cancelled when it was cancelled
-        (the lease is extended all the same: take your time to stop), and StoreUnavailable.
+        Raises:
+            LeaseLost: The task is no longer this attempt's.
+            Cancelled: The task was cancelled. The lease is extended all the same: there is time to
+                clean up.
+            StoreUnavailable: The database did not confirm.
+            BlocksOthers: The handler is async.
+
+        Examples:
+            >>> @task("invoice.send")
+            ... def send(payload, context):
+            ...     context.heartbeat()
+            ...     send_mail(payload["address"])
         """
         known = self.cancelled
         self._hold(lambda: self._store.extend(self._task, lease=self._lease(), cancelled=known))
@@ -79,25 +106,61 @@ class Context:
             raise Cancelled(self.task_id)
 
     def checkpoint(self, value: Any) -> None:
-        """Keep ``value`` (JSON) for the next attempt, should this one fail; extends the lease.
+        """Keep a value for the next attempt, should this one fail; extends the lease.
 
-        Raises LeaseLost, InvalidInput, ItemTooLarge and StoreUnavailable; and Cancelled, where
-        there will be no next attempt.
+        Args:
+            value: A JSON value. The next attempt finds it in ``last_checkpoint``.
+
+        Raises:
+            LeaseLost: The task is no longer this attempt's.
+            Cancelled: The task was cancelled, so there will be no next attempt.
+            InvalidInput: The value is no JSON.
+            ItemTooLarge: The value does not fit beside the payload.
+            StoreUnavailable: The database did not confirm.
+            BlocksOthers: The handler is async.
+
+        Examples:
+            >>> @task("report.render")
+            ... def render(payload, context):
+            ...     for page in range(context.last_checkpoint or 0, 100):
+            ...         context.checkpoint(page)
         """
         if self.cancelled:
             raise Cancelled(self.task_id)
         self._hold(lambda: self._store.checkpoint(self._task, value, lease=self._lease()))
 
     async def aheartbeat(self) -> None:
-        """``heartbeat`` for async handlers."""
+        """Extend the lease: ``heartbeat`` for async handlers.
+
+        Examples:
+            >>> @task("page.fetch")
+            ... async def fetch(payload, context):
+            ...     await context.aheartbeat()
+        """
         await self._beside(self.heartbeat)
 
     async def acheckpoint(self, value: Any) -> None:
-        """``checkpoint`` for async handlers."""
+        """Keep a value for the next attempt: ``checkpoint`` for async handlers.
+
+        Args:
+            value: A JSON value.
+
+        Examples:
+            >>> @task("page.fetch")
+            ... async def fetch(payload, context):
+            ...     await context.acheckpoint({"page": 1})
+        """
         await self._beside(self.checkpoint, value)
 
     def wait(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """Run an async handler's coroutine, and return what it returns."""
+        """Run an async handler's coroutine, and return what it returns. The registry calls this.
+
+        Args:
+            coroutine: The coroutine that the handler returned.
+
+        Raises:
+            TypeError: The handler is not async.
+        """
         if self._async_handlers is None:
             raise TypeError(f"the attempt at task {self.task_id!r} is none of an async handler")
         return self._async_handlers.wait(coroutine)

@@ -36,6 +36,7 @@ class Terms:
     settings."""
 
     max_attempts: int | None = None
+    """The claims until FAILURE."""
     in_flight: int | None = None
     """Tasks of this type that one processor runs at a time; all together, with shared limits."""
     rate_limit: float | None = None
@@ -64,11 +65,16 @@ class Terms:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskType(Terms):
+    """A type of task, with its handler and its terms."""
+
     name: str
+    """The name by which producers put tasks of this type."""
     handler: Handler
+    """The function that runs a task, with whatever surrounds it."""
     backoff: Backoff | None = None
+    """The wait before a retry; None leaves it to the worker's settings."""
     timeout: float | None = None
-    """Seconds that one attempt may take."""
+    """The time, in seconds, that one attempt may take; None leaves it to the worker's settings."""
     timed: bool = True
     """False if an attempt may last as long as the worker lets it, whatever the task says."""
     is_async: bool = False
@@ -110,9 +116,19 @@ def _wait(coroutine: Any) -> None:
 
 
 class Registry:
-    """The task types that a processor knows."""
+    """The task types that a processor knows, and the functions around them.
+
+    Examples:
+        >>> from lifoq import Registry
+        >>> registry = Registry()  # the usual one is REGISTRY
+        >>> @registry.task("device.check")
+        ... def check(payload, context): ...
+        >>> [kind.name for kind in registry]
+        ['device.check']
+    """
 
     def __init__(self) -> None:
+        """Make a registry without any task type."""
         self._types: dict[str, TaskType] = {}
         self._setup: SetUp | None = None
         self._is_set_up = False
@@ -131,7 +147,38 @@ class Registry:
         per_key: int | None = None,
         adaptive_concurrency: bool = False,
     ) -> Callable[[AnyHandler], AnyHandler]:
-        """Decorate the function that runs tasks of type ``name``; see TaskType for the terms."""
+        """Decorate the function that runs the tasks of a type: a function of payload and context,
+        plain or async, that returns a JSON value or ``Done``.
+
+        Args:
+            name: The name of the task type, by which producers put its tasks.
+            max_attempts: The claims until FAILURE. None: the queue's.
+            backoff: The wait of a failed task before its next attempt. None: the queue's.
+            timeout: The time, in seconds, that one attempt may take. Beyond it, the attempt counts
+                as failed. None: the queue's ``task_timeout``.
+            in_flight: The tasks of this type that run at a time, over all workers if limits are
+                shared. None: as many as the worker runs in all.
+            rate_limit: The tasks of this type that start per second, likewise. None: no limit.
+            per_key: The tasks of this type with the same ``key`` that are TAKEN at a time, over all
+                workers; 100 at the most. None: no limit.
+            adaptive_concurrency: True if each worker finds by itself how many tasks of this type
+                the downstream takes at a time, at the most ``in_flight``.
+
+        Raises:
+            InvalidInput: A term is out of bounds, the type has a handler already, or the handler is
+                a generator.
+
+        Examples:
+            >>> from lifoq import Backoff, task
+            >>> @task("device.check", max_attempts=3, timeout=10, backoff=Backoff(max_seconds=60))
+            ... def check(payload, context):
+            ...     return {"device": payload["device"], "attempt": context.attempt}
+            >>> put = queue.put("device.check", {"device": "d-17"}, task_id="d-17")
+            >>> Processor(queue.store, REGISTRY, WorkerSettings(linger=0)).run().succeeded
+            1
+            >>> queue.wait("d-17", timeout=1)
+            {'device': 'd-17', 'attempt': 1}
+        """
 
         check_name("task type", name, MAX_TYPE_BYTES)
 
@@ -157,8 +204,22 @@ class Registry:
 
     def setup(self, function: AnySetUp) -> AnySetUp:
         """Decorate the function that prepares a process for its tasks: connections, secrets. It
-        runs once, before the first task is claimed; while it raises, no task is. Where it is async,
-        it runs on the event loop of the async handlers."""
+        runs once, before the first task is claimed; while it raises, no task is. If it is async, it
+        runs on the event loop of the async handlers.
+
+        Args:
+            function: A function without parameters, plain or async.
+
+        Raises:
+            InvalidInput: There is a set-up already.
+
+        Examples:
+            >>> from lifoq import setup
+            >>> @setup
+            ... def connect():
+            ...     global connection
+            ...     connection = sqlite3.connect(":memory:")
+        """
         if self._setup is not None:
             raise InvalidInput("setup", function, "there is one already; call it from there")
         self._setup = function
@@ -168,8 +229,23 @@ class Registry:
         """Decorate the function that gives a context manager for an attempt: a session, a span of a
         trace. It is called with the attempt's context, in the attempt's thread.
 
-        What the handler raises goes through it. The attempt ends with what comes out; with the
-        handler's own error where the manager keeps it back.
+        The exception that the handler raises goes through it. The attempt ends with the exception
+        that comes out, or with the handler's own if the manager keeps that back.
+
+        Args:
+            manager: A function of the context that returns a context manager.
+
+        Raises:
+            InvalidInput: There is one already.
+
+        Examples:
+            >>> import contextlib
+            >>> from lifoq import around_attempts
+            >>> @around_attempts
+            ... @contextlib.contextmanager
+            ... def logged(context):
+            ...     print("begins", context.task_id)
+            ...     yield
         """
         if self._around is not None:
             raise InvalidInput("around_attempts", manager, "there is one already; enter it there")
@@ -202,7 +278,7 @@ class Registry:
         return attempt
 
     def clear(self) -> None:
-        """Forget everything, so that task code can be imported anew."""
+        """Forget every task type and function, so that task code can be imported anew."""
         vars(self).update(vars(Registry()))
 
     def without_timeouts(self) -> "Registry":
@@ -212,14 +288,20 @@ class Registry:
         return found
 
     def get(self, name: str) -> TaskType | None:
+        """Return a task type by its name; None if there is none.
+
+        Args:
+            name: The name of the task type.
+        """
         return self._types.get(name)
 
     def __iter__(self) -> Iterator[TaskType]:
+        """Yield the task types."""
         return iter(self._types.values())
 
 
 REGISTRY = Registry()
-"""The one that ``@task``, ``@setup`` and ``@around_attempts`` fill."""
+"""The registry that ``@task``, ``@setup`` and ``@around_attempts`` fill."""
 
 task = REGISTRY.task
 setup = REGISTRY.setup

@@ -8,21 +8,35 @@ from lifoq.metrics import Metric
 
 @dataclass(kw_only=True)
 class RunReport:
-    """Counts of what a run did. Durations are in seconds."""
+    """Counts of what a run did. Durations are in seconds.
+
+    Examples:
+        >>> report = Processor(queue.store, Registry(), WorkerSettings(linger=0)).run()
+        >>> report.claimed, report.remaining
+        (0, False)
+    """
 
     claimed: int = 0
+    """Claims: attempts that were begun."""
     succeeded: int = 0
+    """Tasks that ended in SUCCESS."""
     failed: int = 0
+    """Tasks that ended in FAILURE."""
     retried: int = 0
+    """Attempts that failed, of tasks that are tried again."""
     cancelled: int = 0
     """Attempts that ended because somebody cancelled the task while it ran."""
     timed_out: int = 0
+    """Attempts that took longer than their timeout."""
     leases_lost: int = 0
+    """Attempts that lost their lease."""
     unsettled: int = 0
     """Attempts whose outcome could not be written. Their leases run out, and the tasks run
     again."""
     promoted: int = 0
+    """DELAYED tasks whose time had come, and which the run let into the queue."""
     dead_lettered: int = 0
+    """Damaged items that the run put into FAILURE."""
     waits: list[float] = field(default_factory=list)
     """Seconds from the put to the first claim, for each task claimed for the first time."""
     services: list[float] = field(default_factory=list)
@@ -31,7 +45,11 @@ class RunReport:
     """True if tasks still wait that could be claimed."""
 
     def add(self, more: "RunReport") -> None:
-        """Add the counts of another part of the run."""
+        """Add the counts of another part of the run.
+
+        Args:
+            more: The report of that part.
+        """
         for field_ in fields(self):
             mine, other = getattr(self, field_.name), getattr(more, field_.name)
             setattr(self, field_.name, mine or other if mine is False else mine + other)
@@ -61,9 +79,24 @@ class RunReport:
 class ProcessUnusable(LifoqError):
     """Raised if this process can run no more tasks: it gets no threads, or handlers that hang take
     all slots of the process or of a task type. End it and start another. The tasks that it held run
-    again elsewhere."""
+    again elsewhere.
+
+    Attributes:
+        report: The counts of what the run did before.
+
+    Examples:
+        >>> try:
+        ...     report = Processor(queue.store, REGISTRY, WorkerSettings(linger=0)).run()
+        ... except ProcessUnusable as error:
+        ...     raise SystemExit(f"{error.report.succeeded} done: {error}")
+    """
 
     def __init__(self, reason: str, report: RunReport) -> None:
-        """``report``: the counts of what the run did before."""
+        """Tell why the process can go on no more.
+
+        Args:
+            reason: The beginning of the message.
+            report: The counts of what the run did before.
+        """
         self.report = report
         super().__init__(f"{reason}: end this process and start another")

@@ -44,34 +44,53 @@ OUT_OF_REACH: Final = (
 
 @dataclass(kw_only=True)
 class SweepReport:
+    """Counts of what a sweep did.
+
+    Examples:
+        >>> report = Sweeper(queue.store, REGISTRY, max_attempts=5).run()
+        >>> report.promoted, report.shed, report.finished
+        (0, 0, True)
+    """
+
     leases_expired: int = 0
+    """Tasks whose lease was over."""
     failed: int = 0
     """Tasks whose lease was over, and which had no attempt left."""
     cancelled: int = 0
     """Tasks whose lease was over, and which somebody had cancelled."""
     promoted: int = 0
+    """DELAYED tasks whose time had come."""
     dead_lettered: int = 0
+    """Damaged items that were put into FAILURE."""
     shed: int = 0
-    """Tasks that were shed, of which somebody waits to be told."""
+    """Tasks that were shed, and whose end somebody waits to be told."""
     finished: bool = True
     """False if the time was up first. The next sweep goes on there."""
     stats: QueueStats = field(init=False)
-    """The queue after the sweep has done its work. It is set last."""
+    """The numbers of the queue after the sweep has done its work. It is set last."""
     runnable: bool = True
     """True if a task waits of a type that the processor runs, as far as was measured."""
     unknown: Counter[str] = field(default_factory=Counter)
-    """Number of waiting tasks for each type that no worker is known to have."""
+    """The number of waiting tasks for each type that no worker is known to have."""
 
     @property
     def needs_processor(self) -> bool:
+        """True if a processor has to be started."""
         # The index, which is measured, may not yet show what this sweep has made claimable itself.
         revived = self.promoted + self.leases_expired - self.failed - self.cancelled
         return revived > 0 or self.runnable
 
 
 class Sweeper:
-    """Sweeps. It keeps its place between sweeps, so that the next goes on where one was out of
-    time."""
+    """Brings back tasks that no run will: ends leases that are over, lets due tasks in, sheds at
+    the deadline, and measures the queue. It keeps its place between sweeps, so that the next goes
+    on where one was out of time.
+
+    Examples:
+        >>> from lifoq import REGISTRY, Sweeper
+        >>> Sweeper(queue.store, REGISTRY, max_attempts=5).run().needs_processor
+        False
+    """
 
     def __init__(
         self,
@@ -84,9 +103,17 @@ class Sweeper:
         time_budget: float = 45.0,
         host: Host = SYSTEM,
     ) -> None:
-        """``max_attempts``: for task types that set none. ``types``: the task types that the
-        processor handles. ``stall``: tells if the queue stands still. ``time_budget``: seconds of
-        one sweep."""
+        """Make a sweep of one queue.
+
+        Args:
+            store: The operations on the queue's table: ``queue.store``.
+            registry: The task types, for their own numbers of attempts.
+            max_attempts: The claims until FAILURE, of task types that do not say.
+            types: The task types that the processor handles.
+            stall: The watch that tells if the queue stands still; None for none.
+            time_budget: The seconds that one sweep may take.
+            host: The clock.
+        """
         self._stall = stall
         self._types = types
         self._store = store
@@ -101,7 +128,16 @@ class Sweeper:
 
     def run(self) -> SweepReport:
         """Sweep once. However it ends, the number of tasks that were shed is noted, by the next
-        sweep if need be. Raises StoreUnavailable and QueueMisconfigured; the next sweep goes on."""
+        sweep if need be.
+
+        Raises:
+            StoreUnavailable: The database did not answer; the next sweep goes on.
+            QueueMisconfigured: The table cannot be worked on.
+
+        Examples:
+            >>> Sweeper(queue.store, REGISTRY, max_attempts=5).run().finished
+            True
+        """
         report = SweepReport()
         until = self._host.monotonic() + microseconds(self._time_budget)
         steps: tuple[Callable[[SweepReport, int], None], ...] = (

@@ -1,0 +1,174 @@
+"""The reference of the Python library: each public name is there, each parameter is said, and each
+example does what it says."""
+
+import ast
+import doctest
+import os
+import re
+import sys
+import textwrap
+from typing import Any
+
+import pytest
+
+import lifoq
+import lifoq.testing
+from lifoq import REGISTRY
+from lifoq.items.terms import TERMS
+from tests.docs import public_names, reference
+from tests.docs.public_names import LIBRARY, PAGES, ROOT, Row
+from tests.infrastructure.commands import run
+
+NAMES = [(page, name) for page, names in PAGES.items() for name in names]
+CALLED_BY_EVERYBODY = ("Queue", "Context", "Processor", "Sweeper")
+"""Classes of which each method is in the reference."""
+BY_THE_LIBRARY = {"wait of Context"}
+FIXTURES = [name for _, name in NAMES if public_names.is_fixture(name)]
+TIME = re.compile(r"\b(micro)?seconds?\b|\btimedelta\b|\bper second\b", re.IGNORECASE)
+IS_A_TIME = re.compile(
+    r"_(at|seconds|updated|created|expires|asked|interval|budget)$"
+    r"|^(deadline|delay|timeout|lease|heartbeat|window|linger|grace|after|ttl|time_limit)$"
+)
+IS_A_SIZE = re.compile(r"(^|_)(bytes|size)$")
+IS_NO_TIME = {"shed_share"}
+
+
+def documented(page: str, name: str) -> list[tuple[str, Any]]:
+    """A public name, and the methods that the reference has of it."""
+    one = public_names.find(page, name)
+    found = [(name, one)]
+    if one.is_class:
+        found += [(f"{name}.{method}", made) for method, made in public_names.methods(one)]
+    return found
+
+
+DOCUMENTED = [each for page, name in NAMES for each in documented(page, name)]
+
+
+def rows(one: Any) -> list[Row]:
+    """All parameters and attributes that the reference tells of it."""
+    called = one if one.is_function else public_names.constructor(one)
+    attributes = public_names.attributes(one) if one.is_class else []
+    return [*public_names.parameters(called), *attributes]
+
+
+@pytest.mark.parametrize("path", reference.paths(), ids=lambda path: path.name)
+def test_a_page_says_what_the_docstrings_say(path):
+    text = path.read_text()
+    assert text == reference.written(path.name), "run: python -m tests.docs.reference"
+
+
+def test_every_public_name_is_on_one_page():
+    fixtures = {
+        node.name
+        for node in ast.parse((ROOT / "lifoq" / "testing" / "plugin.py").read_text()).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    public = [*lifoq.__all__, *lifoq.testing.__all__, *fixtures]
+    assert sorted(name for _, name in NAMES) == sorted(public)
+
+
+@pytest.mark.parametrize("name", CALLED_BY_EVERYBODY)
+def test_every_method_of_a_class_that_users_call_is_there(name):
+    one = LIBRARY[name].final_target
+    there = {method for method, _ in public_names.methods(one)}
+    public = {method for method, made in public_names.members(one) if made.is_function}
+    assert {f"{method} of {name}" for method in public - there} <= BY_THE_LIBRARY
+
+
+@pytest.mark.parametrize(("name", "one"), DOCUMENTED, ids=[name for name, _ in DOCUMENTED])
+def test_it_says_what_it_is_with_each_parameter_and_an_example(name, one):
+    assert public_names.text(one)
+    assert [row.name for row in rows(one) if not row.meaning and name not in FIXTURES] == []
+    assert public_names.example(one) or one.is_attribute
+
+
+def test_no_docstring_speaks_of_a_parameter_that_is_not_there():
+    functions = [
+        member
+        for module in LIBRARY.modules_collection.members.values()
+        for member in walk(module)
+        if member.is_function and public_names.sections(member, "parameters")
+    ]
+    assert len(functions) > 50
+    for function in functions:
+        said = [entry.name for entry in public_names.sections(function, "parameters")]
+        assert said == [row.name for row in public_names.parameters(function)], function.path
+
+
+def walk(one: Any) -> Any:
+    """All classes and functions in a module, and in its modules."""
+    for member in one.members.values():
+        if not member.is_alias and not member.is_attribute:
+            yield member
+            yield from walk(member)
+
+
+@pytest.mark.parametrize(("name", "one"), DOCUMENTED, ids=[name for name, _ in DOCUMENTED])
+def test_a_time_and_a_size_are_told_with_their_unit(name, one):
+    for row in rows(one):
+        said = reference.meaning(one, row)
+        number = re.search(r"\b(float|int|timedelta)\b", row.type)
+        is_a_time = IS_A_TIME.search(row.name) or re.search(r"\b(float|timedelta)\b", row.type)
+        if number and is_a_time and row.name not in IS_NO_TIME:
+            assert TIME.search(said), (name, row.name)
+        if number and IS_A_SIZE.search(row.name):
+            assert "bytes" in said, (name, row.name)
+
+
+def test_put_says_of_each_term_what_the_table_of_the_terms_says():
+    (put,) = [one for name, one in DOCUMENTED if name == "Queue.put"]
+    said = {row.name: " ".join(row.meaning.split()) for row in public_names.parameters(put)}
+    assert [*said] == [term.name for term in TERMS]
+    assert [term.name for term in TERMS if not said[term.name].startswith(term.meaning)] == []
+
+
+@pytest.fixture
+def task_types():
+    """The types that are registered, as they are again after the test."""
+    kept = dict(vars(REGISTRY))
+    REGISTRY.clear()
+    yield
+    vars(REGISTRY).update(kept)
+
+
+RUN = [(name, one) for name, one in DOCUMENTED if ">>>" in public_names.example(one)]
+
+
+@pytest.mark.usefixtures("task_types")
+@pytest.mark.parametrize(("name", "one"), RUN, ids=[name for name, _ in RUN])
+def test_an_example_does_what_it_says(name, one):
+    known: dict[str, Any] = {}
+    exec(reference.PREAMBLE, known)  # noqa: S102 - the page says it, too
+    shown = public_names.example(one)
+    asked = doctest.DocTestParser().get_doctest(shown, known, name, str(one.path), one.lineno)
+    said: list[str] = []
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    doctest.DocTestRunner(optionflags=flags).run(asked, out=said.append)
+    assert said == []
+
+
+def test_the_page_gives_the_lines_that_each_example_begins_with():
+    assert f"```python\n{reference.PREAMBLE}```" in (reference.FOLDER / reference.INDEX).read_text()
+
+
+def test_the_examples_of_the_fixtures_pass(tmp_path):
+    tests = [
+        public_names.example(public_names.find(public_names.OF_TESTS, one)) for one in FIXTURES
+    ]
+    handler = """
+        from lifoq import task
+
+        @task("device.check")
+        def check(payload, context):
+            return payload
+    """
+    program = "\n\n".join([textwrap.dedent(handler), *tests])
+    (tmp_path / "test_examples.py").write_text(program)
+    options = ["-q", "-p", "no:cacheprovider", "-p", "lifoq.testing.plugin"]
+    said = run(
+        *(sys.executable, "-m", "pytest", *options),
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert f"{len(FIXTURES)} passed" in said
