@@ -230,7 +230,10 @@ def _pasteable(shown: str) -> str:
         is_block = source.startswith(("@", "def ", "class "))
         apart = "\n\n" if is_block else ""
         parts.append("".join((apart, source, *told, apart)))
-    return re.sub(r"\n{3,}", "\n\n\n", "".join(parts)).strip("\n")
+    program = re.sub(r"\n{3,}", "\n\n\n", "".join(parts)).strip("\n")
+    return re.sub(
+        r"^((?:from|import) .*\n)(?!from|import|\n)", r"\1\n", program, flags=re.MULTILINE
+    )
 
 
 if __name__ == "__main__":
