@@ -1,6 +1,6 @@
 """The console's pages. Each reads what it shows when it is asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, unquote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -30,17 +31,19 @@ from lifoq.errors import (
     StoreUnavailable,
     TaskNotFound,
 )
+from lifoq.health import sweep_note
 from lifoq.health.headline import headline
-from lifoq.items.schema import Status
-from lifoq.items.task import Task
+from lifoq.items.schema import Attribute, Status
+from lifoq.items.task import NewTask, Task
 from lifoq.operating.limit_usage import find_limit_usage
 from lifoq.store.table import Count
-from lifoq_console import words
+from lifoq_console import putting, words
 from lifoq_console.bulk import ACTIONS, Action, Bulk, matching, preview
 from lifoq_console.chart import HEIGHT, WIDTH, charts, spark
 from lifoq_console.guard import METRICS, Guard
 from lifoq_console.life import WIDTH as LIFE_WIDTH
 from lifoq_console.life import life
+from lifoq_console.putting import Form
 from lifoq_console.sample import by_type, sample
 from lifoq_console.subject import Subject
 from lifoq_console.traffic import RANGES
@@ -83,6 +86,10 @@ def application(subject: Subject, settings: Settings) -> Starlette:
         Route("/bulk", pages.bulk_start, methods=["POST"]),
         Route("/bulk/stop", pages.bulk_stop, methods=["POST"]),
         Route("/bulk/progress", pages.bulk_progress),
+        Route("/put", pages.put_form, methods=["GET"]),
+        Route("/put", pages.put, methods=["POST"]),
+        Route("/put/preview", pages.put_preview, methods=["POST"]),
+        Route("/put/change", pages.put_change, methods=["POST"]),
         Route("/processing/pause", pages.pause, methods=["POST"]),
         Route("/processing/resume", pages.resume, methods=["POST"]),
     ]
@@ -300,6 +307,76 @@ class Pages:
         if not ids:
             raise InvalidInput("id", None, "is missing: select tasks first")
         return self._start(Bulk(self._queue, ids, action, status=Status(status)))
+
+    def put_form(self, request: Request) -> Response:
+        """A form for a task: empty, of a type, or like another task."""
+        given = request.query_params
+        if not given.get("from"):
+            task_type = given.get("type", "")
+            last = putting.last_of(self._queue, task_type) if task_type else []
+            form = Form.like(last[0]) if last else Form.empty(task_type)
+            return self._put_form(form, last=last)
+        task = self._queue.get(given["from"])
+        if task is None:
+            raise TaskNotFound(given["from"])
+        return self._put_form(Form.like(task), like=task)
+
+    async def put_change(self, request: Request) -> Response:
+        """The form once more, as it was previewed."""
+        form = Form.sent(await _form(request))
+        return await run_in_threadpool(self._put_form, form)
+
+    async def put_preview(self, request: Request) -> Response:
+        form = Form.sent(await _form(request))
+        try:
+            return await run_in_threadpool(self._preview_put, form, form.new_task())
+        except InvalidInput as error:
+            return await run_in_threadpool(self._put_form, form, problem=str(error))
+
+    def _preview_put(self, form: Form, new: NewTask) -> Response:
+        """The task as it would be put now. InvalidInput."""
+        task_id = new.task_id or SYSTEM.new_id()
+        home = putting.home(self._queue, task_id)
+        task = Task.from_item({**home.store.new_item(new), Attribute.TASK_ID: task_id})
+        return self._page(
+            "putting",
+            form=form.with_id(task_id),
+            terms=putting.TERMS,
+            task=task,
+            payload=words.pretty(new.payload),
+            most=SHOWN_AT_ONCE,
+            there=self._queue.look(task_id) if new.task_id else None,
+            replaces=new.if_exists == "replace",
+            lacks=sweep_note.read(home.store).lacks(task.task_type),
+            now=SYSTEM.now(),
+        )
+
+    async def put(self, request: Request) -> Response:
+        new = Form.sent(await _form(request)).new_task()
+        task = await run_in_threadpool(self._queue.put, **vars(new))
+        return RedirectResponse(f"/task?{urlencode({'id': task.task_id})}", status_code=303)
+
+    def _put_form(
+        self,
+        form: Form,
+        *,
+        like: Task | None = None,
+        last: Sequence[Task] = (),
+        problem: str | None = None,
+    ) -> Response:
+        beside = ("task_type", "payload", "if_exists")
+        return self._page(
+            "put",
+            form=form,
+            terms=putting.TERMS,
+            is_choice=putting.is_choice,
+            types=putting.known_types(self._queue),
+            more=any(text for name, text in form.texts.items() if name not in beside),
+            like=like,
+            last=last,
+            problem=problem,
+            status=400 if problem else 200,
+        )
 
     def _start(self, bulk: Bulk) -> Response:
         if self._bulk is not None and self._bulk.is_running:

@@ -207,12 +207,13 @@ class Door(StrEnum):
     MESSAGE = "message"
     """A message of another service, by an ``IngestMapping``."""
     COMMAND = "command"
+    CONSOLE = "console"
     RECURRING = "recurring task"
     """A ``RecurringTask``: a schedule says when it comes, and gives it its id."""
 
 
 EVERYWHERE: Final = frozenset(Door)
-BY_HAND: Final = frozenset({Door.LIBRARY, Door.FOLLOW_UP, Door.COMMAND})
+BY_HAND: Final = frozenset({Door.LIBRARY, Door.FOLLOW_UP, Door.COMMAND, Door.CONSOLE})
 NOT_RECURRING: Final = EVERYWHERE - {Door.RECURRING}
 
 

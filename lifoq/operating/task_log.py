@@ -23,6 +23,7 @@ BEFORE: Final = 2.0
 AFTER: Final = 10.0
 """Seconds after an attempt until which its lines are looked for: some are late."""
 _LONGEST_PHRASE: Final = 200
+"""Characters of an id that a filter has, at the most."""
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.:/@#+-]+")
 """Text that is the same in an id, in JSON, and in a filter pattern."""
 _OWN_PLACE: Final = re.compile(

@@ -153,7 +153,7 @@ function watchSelection() {
 watchSelection();
 
 document.addEventListener("keydown", (event) => {
-  const isTyping = event.target.matches("input:not([type=checkbox])");
+  const isTyping = event.target.matches("input:not([type=checkbox]), textarea, select");
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey) {
     return;
   }

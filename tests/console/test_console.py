@@ -44,7 +44,9 @@ from lifoq_console.app import STATIC, Pages, Settings, application
 from lifoq_console.bulk import Action
 from lifoq_console.scraping import metrics_token
 from lifoq_console.subject import Subject
-from tests.browser import dumped, in_a_browser
+from tests.browser import Browser, browser, dumped, in_a_browser
+
+__all__ = ["browser"]
 
 TOKEN = "of-these-tests"  # noqa: S105
 
@@ -434,7 +436,7 @@ def test_a_failure_is_redriven_a_waiting_task_cancelled_and_a_delayed_one_brough
     fail(queue, "failed")
     queue.put("a", task_id="waits")
     queue.put("a", task_id="later", delay=600)
-    assert "Run Cancel Its life" in console.page("/task?id=later")
+    assert "Run Cancel Put again" in console.page("/task?id=later")
     assert console.ask("/task/run?id=later", method="POST") == (303, "/task?id=later")
     assert queue.get("later").status is Status.PENDING
     assert "Each enters the queue now" in console.page("/bulk?status=DELAYED")
@@ -453,10 +455,10 @@ def test_a_task_that_runs_is_told_to_stop_and_one_that_has_begun_is_no_longer_on
     for task_id in ("runs", "began"):
         queue.put("a", task_id=task_id)
         queue.store.claim(task_id, claim_id=task_id, lease=30)
-    assert "Cancel Its life" in console.page("/task?id=runs")
+    assert "Cancel Put again" in console.page("/task?id=runs")
     assert console.ask("/task/cancel?id=runs", method="POST")[0] == 303
     assert "cancelled while it ran; its handler is told" in console.page("/task?id=runs")
-    assert "Cancel Its life" not in console.page("/task?id=runs")
+    assert "Cancel Put again" not in console.page("/task?id=runs")
     assert queue.get("runs").cancel_asked is not None
     with pytest.raises(WrongStatus):
         Action.CANCEL.apply(queue, "began", running=False)
@@ -539,6 +541,96 @@ def test_a_console_that_only_shows_has_nothing_that_changes(queue, start):
     for path in ("/task/redrive?id=failed", "/bulk?status=FAILURE", "/processing/pause"):
         assert console.ask(path, method="POST")[0] in (404, 405)
     assert (queue.get("failed").status, switch.is_paused) == (Status.FAILURE, False)
+
+
+# What it puts
+
+
+def sent(page: str, action: str) -> str:
+    """What a browser sends for the form of a page, as far as its hidden fields say."""
+    (form,) = re.findall(rf'<form method="post" action="{action}".*?</form>', page, re.DOTALL)
+    hidden = re.findall(r'type="hidden" name="([^"]*)" value="([^"]*)"', form)
+    return urlencode([(name, html.unescape(value)) for name, value in hidden])
+
+
+def test_a_task_is_put_again_with_another_payload_once_it_was_previewed(queue, console):
+    odd = "k\n<b>&'\"\x1b"
+    queue.put("a", {"cents": 1}, task_id="first", key=odd, max_attempts=3, head_start=0.5)
+    _, page = console.ask("/task?id=first")
+    (again,) = re.findall(r'href="(/put\?[^"]*)">Put again', page)
+    _, form = console.ask(html.unescape(again))
+    assert "&#34;cents&#34;: 1" in form
+    assert 'name="head_start" value="0.5"' in form
+    (key,) = re.findall(r'name="key.quoted" value="([^"]*)"', form)
+    filled = {"task_type": "a", "payload": '{"cents": 2}', "max_attempts": "3", "key.quoted": key}
+    _, preview = console.ask("/put/preview", method="POST", body=urlencode(filled))
+    assert "Put this task?" in preview
+    assert "&#34;cents&#34;: 2" in preview
+    assert "\\u001b" in preview
+    assert "<b>&" not in preview
+    assert queue.stats().live.value == 1
+    body = sent(preview, "/put")
+    status, place = console.ask("/put", method="POST", body=body)
+    assert (status, place.startswith("/task?id=")) == (303, True)
+    assert console.ask("/put", method="POST", body=body) == (303, place)
+    assert queue.stats().live.value == 2
+    put = queue.get(place.removeprefix("/task?id="))
+    assert (put.payload, put.max_attempts, put.key) == ({"cents": 2}, 3, odd)
+    _, changed = console.ask("/put/change", method="POST", body=body)
+    assert 'name="max_attempts" value="3"' in changed
+
+
+def test_what_no_task_can_be_is_said_at_the_form_which_keeps_what_was_written(queue, console):
+    for fields, said in (
+        ({"task_type": "", "payload": "1"}, "task_type='': is missing"),
+        ({"task_type": "a", "payload": "{cents: 1}"}, "is no JSON"),
+        ({"task_type": "a", "payload": "1", "deadline": "soon"}, "neither a duration"),
+        ({"task_type": "a", "payload": "1", "deadline": "9d"}, "shorten it"),
+        ({"task_type": "a", "payload": "1", "max_attempts": "many"}, "no whole number"),
+        ({"task_type": "a", "payload": "1", "if_exists": "replace"}, "give a task_id"),
+    ):
+        status, page = console.ask("/put/preview", method="POST", body=urlencode(fields))
+        assert (status, said in html.unescape(page)) == (400, True)
+        assert all(html.escape(text) in page.replace("&#34;", "&quot;") for text in fields.values())
+    assert queue.stats().live.value == 0
+
+
+def test_a_put_of_an_id_in_use_says_what_will_come_of_it(queue, console):
+    queue.put("a", 1, task_id="t")
+    fields = {"task_type": "a", "payload": "2", "task_id": "t", "if_exists": "keep"}
+    _, kept = console.ask("/put/preview", method="POST", body=urlencode(fields))
+    assert "It stays as it is, and nothing is put" in kept
+    assert ">Put it<" not in kept
+    fields["if_exists"] = "replace"
+    _, replaced = console.ask("/put/preview", method="POST", body=urlencode(fields))
+    assert "takes its place" in replaced
+    assert console.ask("/put", method="POST", body=sent(replaced, "/put"))[0] == 303
+    assert queue.get("t").payload == 2
+
+
+def test_the_form_of_a_type_offers_its_last_payloads(queue, console):
+    for number in range(8):
+        queue.put("a", {"n": number % 7}, task_id=f"t{number}")
+    queue.put("b", {"n": "of another"})
+    shown = console.page("/put?type=a")
+    offered = [number for number in range(7) if f'"n": {number} ' in shown]
+    assert offered == [0, 3, 4, 5, 6]
+    assert "of another" not in shown
+    assert "Last payloads" not in console.page("/put?type=unknown")
+
+
+def test_nothing_is_put_by_another_site_or_a_console_that_only_shows(queue, start):
+    queue.put("a", task_id="t")
+    body = urlencode({"task_type": "a", "payload": "1"})
+    console = start(queue)
+    foreign = {**console.headers, "Origin": "http://127.0.0.1:1"}
+    assert console.ask("/put", method="POST", body=body, headers=foreign)[0] == 403
+    shows = start(queue, write=False)
+    assert "Put" not in shows.page("/task?id=t")
+    for path in ("/put", "/put/preview"):
+        assert shows.ask(path, method="POST", body=body)[0] == 404
+    assert shows.ask("/put")[0] == 404
+    assert queue.stats().live.value == 1
 
 
 # Whom it refuses
@@ -724,12 +816,44 @@ def test_rows_are_selected_by_keys(queue, console, tmp_path):
 
 
 @in_a_browser
+def test_a_person_puts_a_task_and_puts_it_again_with_another_payload(
+    queue, console, browser: Browser
+):
+    browser.open(f"http://{console.host}/enter?token={TOKEN}")
+    browser.press("Put")
+    browser.fill("task_type", "price.show")
+    browser.fill("payload", '{"cents": 1,}')
+    browser.press("Preview")
+    assert "is no JSON" in browser.text
+    browser.fill("payload", '{\n "cents": 123456\n}')
+    browser.fill("key", "d-17")
+    browser.press("Preview")
+    assert "Put this task?" in browser.text
+    assert queue.stats().live.value == 0
+    browser.press("Put it")
+    assert "PENDING" in browser.text
+    (first,) = queue.peek()
+    assert (first.payload, first.key) == ({"cents": 123456}, "d-17")
+    browser.press("Put again")
+    browser.fill("payload", "[7]")
+    browser.press("Preview")
+    browser.press("Change it")
+    browser.fill("max_attempts", "2")
+    browser.press("Preview")
+    browser.press("Put it")
+    second, _ = queue.peek()
+    assert (second.task_type, second.payload, second.key) == ("price.show", [7], "d-17")
+    assert second.max_attempts == 2
+
+
+@in_a_browser
 def test_nothing_is_cut_on_a_phone(queue, start, tmp_path):
     fail(queue, 60 * "long", task_type=60 * "type", message=60 * "word")
     queue.put("a", 300 * "x", task_id="waits", delay=1)
     console = start(queue, cloudwatch=Metrics(TasksPending=1e6, TasksShed=20))
     style = f"<style>{console.ask('/static/console.css')[1]}</style>"
     paths = ("/?range=7d", "/types", "/tasks?status=FAILURE", "/tasks?status=DELAYED")
+    paths += ("/put", "/put?from=waits", "/put?from=" + 60 * "long")
     paths += ("/task?id=" + 60 * "long", "/task?id=waits", "/bulk?status=FAILURE")
     frames = ""
     for path in paths:

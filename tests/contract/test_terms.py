@@ -45,6 +45,7 @@ from lifoq_cli import app
 from lifoq_cli import put as command
 from lifoq_cli import tasks as shown
 from lifoq_cli.session import Session
+from lifoq_console.putting import Form
 from lifoq_functions.create_tasks import event as events
 from tests.docs import terms as pages
 
@@ -149,6 +150,14 @@ def by_line(term: Term) -> NewTask:
     return by_command(term, lines=json.dumps(terms_with(term), default=datetime.isoformat))
 
 
+def by_form(term: Term) -> NewTask:
+    texts = {
+        name: json.dumps(it) if name == "payload" else str(it)
+        for name, it in terms_with(term).items()
+    }
+    return Form.sent({name: [text] for name, text in texts.items()}).new_task()
+
+
 def by_schedule(term: Term) -> NewTask:
     given = terms_with(term)
     given.pop("task_id", None)
@@ -163,6 +172,7 @@ DOORS = {
     Door.HTTP: [by_http],
     Door.MESSAGE: [by_message],
     Door.COMMAND: [by_command, by_line],
+    Door.CONSOLE: [by_form],
     Door.RECURRING: [by_schedule],
 }
 
