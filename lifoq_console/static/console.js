@@ -63,6 +63,7 @@ async function look(main) {
       return main;
     }
     main.replaceWith(fresh.main);
+    fresh.main.querySelectorAll("details[open]").forEach(load);
     document.querySelector("nav").replaceWith(fresh.nav);
     watchSelection();
     seen = new Date();
@@ -100,17 +101,36 @@ document.addEventListener("click", ({ target }) => {
   }
 });
 
+const STALE = 10_000; // milliseconds after which a part that may change is loaded anew
+const parts = new Map(); // what was loaded last, and when, by its address
+
+function showPart(details, content) {
+  const shown = document.createElement("div");
+  shown.append(...content.cloneNode(true).childNodes);
+  details.querySelector(":scope > p, :scope > div").replaceWith(shown);
+}
+
 async function load(details) {
   const address = details.dataset.load;
   if (!details.open || !address) {
     return;
   }
-  delete details.dataset.load;
+  const kept = parts.get(address);
+  if (kept?.content) {
+    showPart(details, kept.content);
+  }
+  if (kept && ("final" in details.dataset || Date.now() - kept.at < STALE)) {
+    return;
+  }
+  parts.set(address, { content: kept?.content, at: Date.now() });
   try {
     const { main: content } = await fetchPage(address);
-    details.querySelector("p").replaceWith(...content.childNodes);
+    parts.set(address, { content, at: Date.now() });
+    // The page may have been refreshed meanwhile.
+    const here = [...document.querySelectorAll("details[open]")];
+    here.filter(({ dataset }) => dataset.load === address).forEach((one) => showPart(one, content));
   } catch {
-    details.dataset.load = address; // the console does not answer: once more when it is opened
+    parts.delete(address); // the console does not answer: once more when it is opened
   }
 }
 

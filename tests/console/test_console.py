@@ -313,7 +313,7 @@ def test_a_tasks_page_leads_to_its_log_once_it_was_begun(queue, start):
     assert "Its log" not in console.page("/task?id=waits")
     fail(queue, "a/b")
     _, text = console.ask("/task?id=a%2Fb")
-    assert 'data-load="/task/log?id=a%2Fb" open' in text
+    assert 'data-load="/task/log?id=a%2Fb" open' in text  # not yet final
     shown = console.page("/task/log?id=a%2Fb")
     assert "2027-01-15 08:00:00.000 WARNING <b>slow</b>\\u001b T" in shown
     assert "more to look through" in shown
@@ -734,7 +734,7 @@ def test_a_browser_shows_what_was_seen_last_and_goes_on_once_the_queue_answers(
         ("/tasks?status=PENDING", "", "came later"),
         ("/task?id=first", "", ">CANCELLED<"),
         ("/tasks?status=PENDING", "document.querySelector('[name=type]').value = 'b'", None),
-        ("/tasks?status=PENDING", "document.querySelector('[name=id]').click()", None),
+        ("/tasks?status=PENDING", "document.querySelector('main [name=id]').click()", None),
         ("/tasks?status=PENDING", "document.querySelector('td a').focus()", None),
     ],
 )
@@ -844,6 +844,22 @@ def test_a_person_puts_a_task_and_puts_it_again_with_another_payload(
     second, _ = queue.peek()
     assert (second.task_type, second.payload, second.key) == ("price.show", [7], "d-17")
     assert second.max_attempts == 2
+
+
+@in_a_browser
+def test_a_tasks_log_is_loaded_into_its_page_and_stays_there_when_that_refreshes(
+    queue, start, browser: Browser
+):
+    queue.put("a", task_id="t")
+    queue.store.claim("t", claim_id="c", lease=30)
+    console = start(queue, logs=Logs(LogLine(at=0, level="INFO", text="it answers")))
+    browser.open(f"http://{console.host}/enter?token={TOKEN}")
+    browser.open(f"http://{console.host}/task?id=t")
+    until = "new Promise((done) => setInterval(() => document.querySelector('{}') && done(), 50))"
+    browser.run(until.format(".log"))
+    browser.run("document.querySelector('main').dataset.old = ''")
+    browser.run(until.format("main:not([data-old]) .log"))
+    assert "INFO it answers" in browser.text
 
 
 @in_a_browser
