@@ -41,7 +41,7 @@ _PROBLEMS: Final = {
 
 @dataclass(frozen=True)
 class Form:
-    """What stands in the fields, by the names of the terms. A term that is not given has an empty
+    """The texts of the fields, by the names of the terms. A term that is not given has an empty
     text."""
 
     texts: Mapping[str, str]
