@@ -1,1 +1,1 @@
-"""The CDK application: what a team deploys to its own account."""
+"""The stages of this repository's CDK application, and the commands that deploy them."""

@@ -1,13 +1,14 @@
-"""The parts of a stage: stacks of its own, task code, and the stacks' outputs."""
+"""The parts of a stage: stacks of its own, task code, the stacks' outputs, and their check."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import aws_cdk as cdk
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns_subscriptions as subscriptions
+from cdk_nag import AwsSolutionsChecks
 from constructs import IConstruct
 
 from lifoq.errors import InvalidInput
@@ -95,6 +96,14 @@ class Stage:
 def task_code(**needs: Any) -> TaskCode:
     """This repository's, in ``functions/tasks.py``. ``needs``: what ``TaskCode`` takes beside."""
     return TaskCode(FUNCTIONS, module=TASKS, **needs)
+
+
+def build(app: cdk.App, stage: Callable[[cdk.App], None]) -> None:
+    """Put a stage's stacks into ``app``, and have cdk-nag check them when it is synthesized. Raises
+    ``InvalidInput`` for settings that cannot work."""
+    stage(app)
+    put_out(app)
+    cdk.Validations.of(app).add_plugins(AwsSolutionsChecks())
 
 
 def put_out(app: cdk.App) -> None:

