@@ -120,7 +120,7 @@ def take_renewals(limits: Limits, host: ManualHost) -> list[bool]:
     ask(limits)
     told = []
     while renewals := limits.renewals(host.monotonic()):
-        told += [limits.renewed(renewal()) for renewal in renewals]
+        told += [limits.take_answer(renewal()) for renewal in renewals]
     return told
 
 
@@ -171,7 +171,7 @@ def test_handlers_that_hang_take_all_of_a_limit_only_where_no_more_of_it_may_be_
     for _ in range(4):  # no other task waits: what is not used goes back
         host.advance(RENEW_EVERY)
         for renewal in limits.renewals(host.monotonic()):
-            limits.renewed(renewal())
+            limits.take_answer(renewal())
     limits.hangs("a")
     assert limits.hung_types == stuck
 
@@ -184,7 +184,7 @@ def test_of_a_rate_that_is_divided_nothing_is_used_twice_while_an_answer_is_on_i
         assert starts(first) > 0
         host.advance(RENEW_EVERY)
     (renewal,) = first.renewals(host.monotonic())
-    first.renewed(renewal())  # it hears what is fair
+    first.take_answer(renewal())  # it hears what is fair
     assert first.enter("a")  # one token is left
     (renewal,) = first.renewals(host.monotonic())
     renewal()
@@ -204,6 +204,6 @@ def test_an_answer_that_a_later_renewal_has_overtaken_is_not_used(store, host):
     take_renewals(second, host)
     host.advance(RENEWAL_PATIENCE - RENEW_EVERY)
     take_renewals(first, host)
-    first.renewed(answer)
+    first.take_answer(answer)
     take_renewals(second, host)
     assert (starts(first), starts(second)) == (2, 2)

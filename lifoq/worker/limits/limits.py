@@ -224,7 +224,7 @@ class Limits:
 
     def renewals(self, now: int) -> "list[Callable[[], RenewalAnswer]]":
         """Begin the renewals that are due. Return their background calls; the run gives the answer
-        of each to ``renewed``."""
+        of each to ``take_answer``."""
         with self._lock:
             due = [quota for quota in self._quotas.values() if quota.due_at <= now]
             return [quota.renewal(self._could_start(quota)) for quota in due]
@@ -239,11 +239,11 @@ class Limits:
                 if quota.in_quota_table
             ]
 
-    def renewed(self, answer: "RenewalAnswer") -> bool:
+    def take_answer(self, answer: "RenewalAnswer") -> bool:
         """Take the answer to a renewal. Return True if it may change which task is the next to
         start."""
         with self._lock:
-            return self._quotas[answer.limit].renewed(answer)
+            return self._quotas[answer.limit].take_answer(answer)
 
     @property
     def all_answered(self) -> bool:

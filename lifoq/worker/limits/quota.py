@@ -6,7 +6,7 @@ The life of a quota, in numbers. A task type may have ten tasks at work over all
 1. Four tasks wait at A, and nothing but this limit stands in their way. ``ask`` makes a renewal due
    at once. The run waits for its answer, 0.1 s at the most (``ANSWER_PATIENCE``).
 2. ``renewal`` makes a background call. It writes A into the limit's quota table: A has 4 slots and
-   wants 4. ``renewed`` takes the answer: A may start tasks on its 4 slots for 5 s from when the
+   wants 4. ``take_answer`` takes the answer: A may start tasks on its 4 slots for 5 s from when the
    write was sent (``QUOTA_LASTS``).
 3. While A uses the quota or wants more, it reads the quota table every 0.5 s (``RENEW_EVERY``), and
    writes when something changes or when 1.5 s have passed since its last write (``RENEW_AFTER``).
@@ -111,7 +111,7 @@ class Quota:
         self._lease = microseconds(lease)
         self._host = host
         # What this worker has. ``enter`` and its undoing write ``inside``, and so do handlers that
-        # return; the rest is written by ``renewed``, and ``renewal`` lowers ``_has``.
+        # return; the rest is written by ``take_answer``, and ``renewal`` lowers ``_has``.
         self.inside = 0
         """Tasks that run on the quota."""
         self._has = NONE
@@ -121,14 +121,14 @@ class Quota:
         self.bucket = None if shared.rate is None else RateShards(shared, host)
         # What its tasks want. ``enter``, its undoing and ``ask`` write the demand.
         self._demand = Demand(host)
-        # What was asked, and what is known of the answer. ``ask`` sets ``_answer_by``, ``renewed``
-        # clears it and writes the rest.
+        # What was asked, and what is known of the answer. ``ask`` sets ``_answer_by``;
+        # ``take_answer`` clears it and writes the rest.
         self._answer_by = 0
         """Until when the run waits for the answer; 0: it waits for none."""
         self._refused_until = [0, 0]
         """Until when it is known that others have the rest: of the slots, of the shards."""
-        # The renewal under way, or the last. ``renewal`` writes all, ``renewed`` the last three;
-        # ``ask`` brings ``due_at`` forward.
+        # The renewal under way, or the last. ``renewal`` writes all, and ``take_answer`` the last
+        # three; ``ask`` brings ``due_at`` forward.
         self._number = 0
         self._wants = NONE
         self._unanswered = False
@@ -288,7 +288,7 @@ class Quota:
             return RenewalAnswer(limit=self._limit, number=renewal.number, error=error)
         return RenewalAnswer(limit=self._limit, number=renewal.number, grant=grant)
 
-    def renewed(self, answer: RenewalAnswer) -> bool:
+    def take_answer(self, answer: RenewalAnswer) -> bool:
         """Take the answer to a renewal. The answer to an earlier one than the last is ignored.
         Return True if the run waited for it, or if others may enter since."""
         if answer.number != self._number:

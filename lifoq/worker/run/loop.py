@@ -268,7 +268,7 @@ class Run:
         elif isinstance(message, SlotFree):
             self._timing.poll_at_once(now)
         elif isinstance(message, RenewalAnswer):
-            self._renewed(message, now)
+            self._take_answer(message, now)
         elif isinstance(message, Stop):
             self._claim_until = min(self._claim_until, now)
             self._hand_back_at = now + microseconds(message.grace)
@@ -312,13 +312,13 @@ class Run:
             case Failed():
                 self._failed(message, now)
 
-    def _renewed(self, renewed: RenewalAnswer, now: int) -> None:
-        if self._limits.renewed(renewed):
+    def _take_answer(self, answer: RenewalAnswer, now: int) -> None:
+        if self._limits.take_answer(answer):
             self._timing.poll_at_once(now)
-        if renewed.error is None:
+        if answer.error is None:
             self._breaker.passes()
         else:
-            self._breaker.met(renewed.error, now)
+            self._breaker.met(answer.error, now)
 
     def _not_started(self, answer: NotStarted, now: int) -> None:
         task_id = answer.row.task_id
@@ -530,8 +530,8 @@ class Run:
         until = self._host.monotonic() + microseconds(seconds)
         while not heard() and (now := self._host.monotonic()) < until:
             match self._mailbox.take((until - now) / MICROSECONDS):
-                case RenewalAnswer() as renewed:
-                    self._limits.renewed(renewed)
+                case RenewalAnswer() as answer:
+                    self._limits.take_answer(answer)
                 case Remaining(some):
                     self._remaining = some
                 case Noted():
