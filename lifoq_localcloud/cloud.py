@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -163,22 +164,32 @@ class LocalCloud:
             "--concurrency=2",
         )
 
-    def deploy_application(self, folder: Path) -> None:
+    def deploy_application(
+        self, folder: Path, hear: Callable[[str], None] = lambda _line: None
+    ) -> None:
         """Deploy all stacks of the CDK application in a folder, as its cdk.json runs it. What the
-        CDK CLI says goes into a file; it is the DeploymentError's, where it fails."""
-        self._bootstrap(cwd=folder)
-        said = self._cdk("deploy", "--all", "--require-approval=never", cwd=folder)
+        CDK CLI says goes into a file; it is the DeploymentError's, where it fails. ``hear`` is
+        called with each line of it at once."""
+        self._bootstrap(cwd=folder, hear=hear)
+        said = self._cdk("deploy", "--all", "--require-approval=never", cwd=folder, hear=hear)
         private_file(self.directory / CDK_LOG).write_text(said)
 
     def cdk(self, assembly: Path, *arguments: str) -> str:
         """Run the CDK CLI on an assembly against this cloud. What it wrote; or DeploymentError."""
         return self._cdk(*arguments, f"--app={assembly}")
 
-    def _bootstrap(self, cwd: Path | None = None) -> None:
+    def _bootstrap(
+        self, cwd: Path | None = None, hear: Callable[[str], None] = lambda _line: None
+    ) -> None:
         if not self._is_bootstrapped():  # for which the CLI would run the application, too
-            self._cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", "--app=", cwd=cwd)
+            self._cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", "--app=", cwd=cwd, hear=hear)
 
-    def _cdk(self, *arguments: str, cwd: Path | None = None) -> str:
+    def _cdk(
+        self,
+        *arguments: str,
+        cwd: Path | None = None,
+        hear: Callable[[str], None] = lambda _line: None,
+    ) -> str:
         try:
             command = cdk_cli.command(*arguments, "--no-notices", "--ci", "--no-color")
             environment = cdk_cli.environment()
@@ -202,7 +213,7 @@ class LocalCloud:
             # Its end is ours to make: a terminal's Ctrl-C would have it clean up for long.
             start_new_session=True,
         )
-        said = self._await_cdk(process)
+        said = self._await_cdk(process, hear)
         if self._interrupted:
             raise DeploymentInterrupted(f"cdk {arguments[0]} was interrupted")
         if process.returncode:
@@ -210,20 +221,32 @@ class LocalCloud:
             raise DeploymentError(f"cdk {arguments[0]} failed:\n{said.strip() or ended}")
         return said
 
-    def _await_cdk(self, process: subprocess.Popen[str]) -> str:
-        """Wait for the CDK CLI and return its output. All processes that it started end with it."""
+    def _await_cdk(self, process: subprocess.Popen[str], hear: Callable[[str], None]) -> str:
+        """Wait for the CDK CLI and return its output, of which ``hear`` is told line by line. All
+        processes that it started end with it."""
+        if process.stdout is None:
+            raise DeploymentError("the CDK CLI was started without a pipe for its output")
+        late = threading.Timer(DEPLOY_SECONDS, processes.end, [process.pid])
+        late.daemon = True
+        late.start()
         self._deploying.add(process)
+        said = []
         try:
             if self._interrupted:  # before it could be found among these
                 processes.end(process.pid)
-            said, _ = process.communicate(timeout=DEPLOY_SECONDS)
+            for line in process.stdout:
+                said.append(line)
+                hear(line)
+            process.wait()
         except BaseException:
             processes.end(process.pid)
             process.wait()
             raise
         finally:
             self._deploying.discard(process)
-        return said
+            process.stdout.close()
+            late.cancel()
+        return "".join(said)
 
     def interrupt(self) -> None:
         """End what the CDK CLI does, now and from now on: whoever waits for it is told by

@@ -150,6 +150,7 @@ def dev_command(
 
     def work(cloud: LocalCloud, life: Life) -> None:
         from lifoq_localcloud.dev.reload import Reloader  # noqa: PLC0415 - of `dev` alone
+        from lifoq_localcloud.dev.steps import PREPARATION, Steps  # noqa: PLC0415
 
         ended = life.ended
         threads.start("what ends a deployment", partial(_interrupt_with, ended, cloud))
@@ -157,15 +158,17 @@ def dev_command(
         follow = partial(reloader.watch, ended, deployed)
         threads.start("what follows the files", follow, ended)
         _say(f"Deploying, which the first time takes a minute; the CDK writes to {CDK_LOG} there")
-        cloud.deploy_application(folder)
+        with Steps(_say) as steps:
+            steps.begin(PREPARATION)
+            cloud.deploy_application(folder, steps.hear)
         life.up.set()
-        click.echo(f"Deployed. In another terminal: . {directory / FILE}")
-        click.echo(ABOUT_WAITING)
+        _say("Deployed.")
         worker = _debugged(cloud, folder) if debug else None
         if worker is not None:
             reloader.live = worker.reload
         _show_log(cloud, reloader, ended)
         deployed.set()
+        _say(_what_is_next(reloader.example(), directory))
         _show_consoles(cloud)
         if worker is not None:
             threads.start("what ends the worker", partial(_end_with, ended, worker))
@@ -257,6 +260,13 @@ def _debugged(cloud: LocalCloud, folder: Path) -> "Debugged":
 def _end_with(ended: threading.Event, worker: "Debugged") -> None:
     ended.wait()
     worker.end()
+
+
+def _what_is_next(example: str | None, directory: Path) -> str:
+    """``example``: a command that puts a task; None where the application has no task type."""
+    put = "" if example is None else f"In another terminal, in this folder:\n\n    {example}\n\n"
+    own = f"Code of your own finds this cloud after: . {directory / FILE}"
+    return f"{put}{own}\n{ABOUT_WAITING}"
 
 
 def _show_log(cloud: LocalCloud, reloader: "Reloader", ended: threading.Event) -> None:

@@ -6,6 +6,7 @@ clone of lifoq's repository it is the one that ``make setup`` installed.
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,12 @@ from lifoq.errors import LifoqError
 
 VERSION: Final = "2.1148.1"
 """npm's newest may be one that rejects what the constructs write."""
+
+NPM_LOG: Final = "npm.log"
+"""The file in the cache that keeps what npm said when it failed."""
+_NPM_ERROR: Final = re.compile(r"npm (?:error|ERR!)(.*)")
+_SENTENCE: Final = 4
+"""Words from which on a line of npm's is a sentence, and no ``code ENOTFOUND``."""
 
 _SCRIPT: Final = Path("node_modules", "aws-cdk", "bin", "cdk")
 _CLONE: Final = Path(__file__).resolve().parent.parent
@@ -107,7 +114,19 @@ def _install(node: Node, folder: Path) -> None:
         check=False,
     )
     if finished.returncode:
+        log = cache.folder() / NPM_LOG
+        log.write_text(finished.stdout)
         raise CdkUnavailable(
-            f"npm could not install the CDK CLI (aws-cdk@{VERSION}); it needs npm's registry, or "
-            f"one that npm's settings name, this once. npm says:\n{finished.stdout.strip()}"
+            f"npm could not install the CDK CLI (aws-cdk@{VERSION}), for which it needs its "
+            f"registry, or one that its settings name, this once: {_reason(finished.stdout)} "
+            f"(all that it says is in {log})"
         )
+
+
+def _reason(said: str) -> str:
+    """Return npm's reason: the first line of its errors that is a sentence, with its code."""
+    lines = [found[1].strip() for line in said.splitlines() if (found := _NPM_ERROR.match(line))]
+    code = next((one.removeprefix("code ") for one in lines if one.startswith("code ")), "")
+    sentences = (one for one in lines if len(one.split()) >= _SENTENCE)
+    reason = next(sentences, "it gives no reason")
+    return f"{code}: {reason}" if code and code not in reason else reason

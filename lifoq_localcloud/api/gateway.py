@@ -126,11 +126,17 @@ class Gateway:
             return self._ask_moto(environ, start_response)
 
     def _ask_moto(self, environ: Environ, start_response: StartResponse) -> list[bytes]:
-        parts = self._moto(environ, start_response)
+        heads: list[tuple[str, list[tuple[str, str]]]] = []
+        parts = self._moto(environ, lambda *head: heads.append(head))
         try:
-            return list(parts)
+            body = list(parts)
         finally:
             parts.close()
+        status, headers = heads[-1]
+        if _is_page(status, headers):
+            return list(_not_imitated(environ, start_response))
+        start_response(status, headers)
+        return body
 
     def _export(self, call: ApiCall, start_response: StartResponse) -> Iterable[bytes]:
         kind = "application/x-amz-json-1.0"
@@ -231,6 +237,18 @@ def _respond(
 ) -> Iterable[bytes]:
     start_response(_line(status), [("Content-Type", content_type)])
     return [] if body is None else [json.dumps(body, default=str).encode()]
+
+
+def _is_page(status: str, headers: list[tuple[str, str]]) -> bool:
+    """True of moto's page for a path that it knows nothing of: no answer of AWS's is HTML."""
+    kind = next((value for name, value in headers if name.lower() == "content-type"), "")
+    return status.startswith("404") and kind.startswith("text/html")
+
+
+def _not_imitated(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+    asked = f"{signer(environ)[1]}: {environ['REQUEST_METHOD']} {environ['PATH_INFO']}"
+    told = f"the local cloud does not imitate this operation ({asked})"
+    return _refuse(start_response, 400, "NotImitatedException", told)
 
 
 def _refuse(start_response: StartResponse, status: int, code: str, message: str) -> Iterable[bytes]:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,7 +41,13 @@ class JoinedLogs:
             self._read[file] = self._read.get(file, 0) + len(whole)
             for line in whole.splitlines():
                 if told := _told(line):
-                    yield f"{function_label(file.stem)}  {harmless(told, lines=True)}"
+                    label = function_label(file.stem)
+                    yield f"{clock()}  {label}  {harmless(told, lines=True)}"
+
+
+def clock() -> str:
+    """Return the time of day: lines are told within a moment of being written."""
+    return f"{datetime.now().astimezone():%H:%M:%S}"
 
 
 def function_label(name: str) -> str:

@@ -8,7 +8,7 @@ deployed by the CDK.
 import ast
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +16,8 @@ import watchfiles
 
 from lifoq.environment import Environment, Variable
 from lifoq_localcloud.cloud import DeploymentError, DeploymentInterrupted, LocalCloud
-from lifoq_localcloud.dev import importing
+from lifoq_localcloud.dev import example_put, importing
+from lifoq_localcloud.dev.steps import SYNTHESIS, Steps
 from lifoq_project import asset
 from lifoq_project.asset import AssetError
 from lifoq_project.requirements import Architecture, RequirementsError
@@ -43,6 +44,7 @@ class Reloader:
         self._cloud = cloud
         self._folder = folder.resolve()
         self._tell = tell
+        self._steps = Steps(tell)
         self.live: Callable[[], None] = lambda: None
         """Called when task code has changed."""
         self.attempts: dict[str, int] = {}
@@ -69,6 +71,16 @@ class Reloader:
         if not names:
             return  # a folder was made, such as one for a report, or something was deleted
         told = ", ".join(map(str, names[:3])) + (" …" if names[3:] else "")
+        with self._steps:
+            self._apply(names, told, begun)
+
+    def example(self, *, besides: Collection[str] = ()) -> str | None:
+        """Return a command that puts a task; None where there is no task type but ``besides``."""
+        types = self.attempts.keys() - set(besides)
+        return example_put.command(types, self._folder) if types else None
+
+    def _apply(self, names: list[Path], told: str, begun: float) -> None:
+        before = set(self.attempts)
         try:
             self._check(self._folder / name for name in names)
             functions = self._functions()
@@ -82,7 +94,8 @@ class Reloader:
                 self.live()
                 done = "is live"
             elif any(len(name.parts) == 1 for name in names):
-                self._cloud.deploy_application(self._folder)
+                self._steps.begin(SYNTHESIS)
+                self._cloud.deploy_application(self._folder, self._steps.hear)
                 done = "is deployed"
             else:
                 return  # nothing that is deployed, such as a test
@@ -95,6 +108,8 @@ class Reloader:
             self._tell(f"{told} is not live: {error}")
             return
         self._tell(f"{told} {done}, after {time.monotonic() - begun:.1f} s")
+        if example := self.example(besides=before):
+            self._tell(f"A new task type: {example}")
 
     def _check(self, files: Iterable[Path]) -> None:
         """SyntaxError, which names the file and the line."""
@@ -104,12 +119,14 @@ class Reloader:
 
     def check(self) -> None:
         """Tell which of the deployed code cannot be imported."""
-        for package, functions in self._functions().items():
-            if wrong := self._problem(package, functions):
-                self._tell(f"{package} is deployed, but does not run: {wrong}")
+        with self._steps:
+            for package, functions in self._functions().items():
+                if wrong := self._problem(package, functions):
+                    self._tell(f"{package} is deployed, but does not run: {wrong}")
 
     def _problem(self, package: str, functions: list[Any]) -> str | None:
         variables = _variables(functions[0])
+        self._steps.begin(f"Importing {package}, with the packages that it requires …")
         found = importing.look(
             self._folder / package,
             _module(functions[0]),
@@ -134,6 +151,7 @@ class Reloader:
             yield from page["Functions"]
 
     def _update(self, package: str, functions: Iterable[Any]) -> None:
+        self._steps.begin(f"Packaging {package} for its functions …")
         functions_api = self._cloud.client("lambda")
         for function in functions:
             architectures = function.get("Architectures") or ["x86_64"]

@@ -18,10 +18,15 @@ def end_with_parent() -> None:
     mark = b"AWS_LAMBDA_RUNTIME_API=" + os.environb[b"AWS_LAMBDA_RUNTIME_API"]
     while os.read(sys.stdin.fileno(), 1024):  # no lock of Python's: it would be held at its exit
         pass
+    beside("processes.py")["end"](os.getpid(), mark)
+
+
+def beside(name: str) -> dict[str, Any]:
+    """Return what a file of this folder defines: its package cannot be imported here."""
     import runpy  # noqa: PLC0415 - a start need not wait for it
 
-    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - as above
-    runpy.run_path(os.path.join(here, "processes.py"))["end"](os.getpid(), mark)  # noqa: PTH118
+    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib is slow
+    return runpy.run_path(os.path.join(here, name))  # noqa: PTH118
 
 
 def reach_by_secret(runtime: Any) -> None:
@@ -44,6 +49,8 @@ def main() -> None:
     threading.Thread(target=end_with_parent, daemon=True).start()
     sys.path[:0] = imports
     os.chdir(asset)
+    printed = beside("printed.py")["Printed"]
+    sys.stdout, sys.stderr = printed(sys.stdout), printed(sys.stderr)
     from awslambdaric import __main__ as runtime  # noqa: PLC0415 - importable only from here on
 
     reach_by_secret(runtime)

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
 from moto.dynamodb.models.table import GlobalSecondaryIndex
 
@@ -32,6 +33,13 @@ def test_every_type_of_value_arrives_as_it_was_stored(deployed):
     (found,) = [one for page in pages for one in page["Items"] if one["id"] == stored["id"]]
     assert found == stored
     assert "LastEvaluatedKey" not in pages[-1]
+
+
+def test_what_is_not_imitated_is_refused_with_a_sentence(deployed):
+    functions = deployed.client("lambda")
+    with pytest.raises(ClientError, match="the local cloud does not imitate this") as refused:
+        functions.get_function_recursion_config(FunctionName="any")
+    assert refused.value.response["Error"]["Code"] == "NotImitatedException"
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 """What `lifoq dev` does beside the local cloud: its log, code that is saved, and a debugger."""
 
+import io
 import json
 import os
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from queue import SimpleQueue
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -15,14 +17,17 @@ import watchfiles
 from lifoq import Queue, TaskError
 from lifoq.aws.dynamo_values import typed
 from lifoq.environment import Environment, Variable
+from lifoq.worker.handlers.attempt_log import handling
 from lifoq.worker.handlers.registry import REGISTRY
 from lifoq_localcloud import LocalCloud
-from lifoq_localcloud.dev import importing
+from lifoq_localcloud.dev import example_put, importing
 from lifoq_localcloud.dev.attempt_log import AttemptLog
 from lifoq_localcloud.dev.debugged import Debugged
 from lifoq_localcloud.dev.importing import Imported
 from lifoq_localcloud.dev.joined_logs import JoinedLogs
 from lifoq_localcloud.dev.reload import Reloader
+from lifoq_localcloud.dev.steps import SYNTHESIS, Steps
+from lifoq_localcloud.functions.printed import Printed
 from lifoq_localcloud.tables.journal import Journal
 
 PATIENCE = 300.0
@@ -76,6 +81,10 @@ def test_each_attempt_has_a_line_and_each_kind_of_error_its_traceback_once():
     ]
 
 
+def without_clock(lines: Iterable[str]) -> list[str]:
+    return [re.sub(r"^\d\d:\d\d:\d\d  ", "", line) for line in lines]
+
+
 FUNCTION = "lifoq-dev-queue-ProcessTasksFunction1A2B3C4D-x1y2z3.log"
 
 
@@ -89,12 +98,12 @@ def test_only_what_is_new_is_told_and_only_whole_lines(logs, tmp_path):
     with (tmp_path / FUNCTION).open("a") as file:
         file.write("a line\nhalf a")
         file.flush()
-        assert list(logs.news()) == ["ProcessTasksFunction  a line"]
+        assert without_clock(logs.news()) == ["ProcessTasksFunction  a line"]
         file.write(" line\n")
         file.flush()
-        assert list(logs.news()) == ["ProcessTasksFunction  half a line"]
+        assert without_clock(logs.news()) == ["ProcessTasksFunction  half a line"]
     (tmp_path / "another.log").write_text("from its first line on\n")
-    assert list(logs.news()) == ["another  from its first line on"]
+    assert without_clock(logs.news()) == ["another  from its first line on"]
 
 
 def test_a_line_is_told_as_a_person_reads_it(logs, tmp_path):
@@ -106,6 +115,7 @@ def test_a_line_is_told_as_a_person_reads_it(logs, tmp_path):
         json.dumps(own): None,
         json.dumps({**own, "level": "WARNING"}): "WARNING swept Sweeps=1",
         json.dumps({"_aws": {}, "TasksClaimed": [1]}): None,
+        json.dumps({"message": "said", "taskId": "t", "timestamp": "…"}): "said taskId=t",
         "START RequestId: 1 Version: $LATEST": None,
         "2026-01-31T12:00:00.123456Z 1-2 Runtime exited with error: exit status 3": (
             "its process ended: exit status 3; what it had begun comes again when its lease is over"
@@ -118,8 +128,82 @@ def test_a_line_is_told_as_a_person_reads_it(logs, tmp_path):
     }
     with (tmp_path / FUNCTION).open("a") as file:
         file.writelines(f"{line}\n" for line in lines)
-    told = [news.partition("  ")[2] for news in logs.news()]
+    told = [news.partition("  ")[2] for news in without_clock(logs.news())]
     assert told == [text for text in lines.values() if text]
+
+
+def test_what_a_handler_prints_has_the_time_and_the_id_of_its_task():
+    screen = io.StringIO()
+    out = Printed(screen)
+
+    def lines() -> list[Any]:
+        found = [json.loads(line) if line[0] == "{" else line for line in whole(screen)]
+        assert all(line.pop("timestamp") for line in found if "taskId" in line)
+        return found
+
+    print("at its start", file=out)
+    with handling("one"):
+        print("a", "b", sep="\n", file=out)
+        print('{"level": "INFO", "message": "logged"}\n', end="", file=out)
+        print({"a": "dict"}, "[x]", file=out)
+        print("no end", end="", file=out)
+    with handling("two"):
+        print("begins anew", file=out)
+    assert lines() == [
+        "at its start",
+        {"message": "a", "taskId": "one"},
+        {"message": "b", "taskId": "one"},
+        {"level": "INFO", "message": "logged"},
+        {"message": "{'a': 'dict'} [x]", "taskId": "one"},
+        {"message": "no end", "taskId": "one"},
+        {"message": "begins anew", "taskId": "two"},
+    ]
+
+
+def whole(screen: io.StringIO) -> list[str]:
+    assert screen.getvalue().endswith("\n")
+    return screen.getvalue().splitlines()
+
+
+# What is under way, and what comes next
+
+
+def test_a_step_that_takes_long_is_told_by_what_the_cdk_says():
+    told: SimpleQueue[str] = SimpleQueue()
+    with Steps(told.put, patience=0) as steps:
+        for line, words in (
+            ("⏳  Bootstrapping environment aws://1/r...", None),
+            (" ✅  Environment aws://1/r bootstrapped.", SYNTHESIS),
+            ("✨  Synthesis time: 8.21s", "Uploading the code of its functions …"),
+            ("devices: start: Building Queue/Code", None),
+            ("devices: deploying... [1/1]", "Deploying devices …"),
+            (" ✅  devices", None),
+        ):
+            steps.hear(line)
+            if words is not None:
+                assert told.get(timeout=PATIENCE) == words
+    assert told.empty()
+
+
+def test_a_step_that_is_soon_over_is_not_told():
+    told: SimpleQueue[str] = SimpleQueue()
+    with Steps(told.put, patience=PATIENCE) as steps:
+        steps.begin("a")
+        steps.begin("b")
+    assert told.empty()
+
+
+def test_the_line_to_type_next_puts_what_the_projects_tests_put(tmp_path):
+    types = ("greet", "mail.send", "price.show")
+    assert example_put.command(types, tmp_path).startswith("lifoq put greet PAYLOAD    (PAYLOAD: ")
+    (tmp_path / "test_broken.py").write_text("def (")
+    (tmp_path / "test_tasks.py").write_text(
+        "queue.put('mail.send', address())\n"
+        "queue.put('price.show', {'cents': 1}, task_id='one')\n"
+        "queue.put('price.show', {'cents': 'x'})\n"
+        "queue.put('other', 1)\n"
+    )
+    assert example_put.command(types, tmp_path) == """lifoq put price.show '{"cents": 1}'"""
 
 
 # Code that is saved

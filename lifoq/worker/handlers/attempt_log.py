@@ -21,6 +21,11 @@ class Formatter(logging.Formatter):
         return harmless(super().format(record) + told, lines=True)
 
 
+def current() -> str | None:
+    """Return the id of the task whose handler runs in this thread; None outside of handlers."""
+    return _TASK.get()
+
+
 @contextmanager
 def handling(task_id: str) -> Iterator[None]:
     """Have log records carry the task's id in this thread, and in the async handler that it waits
