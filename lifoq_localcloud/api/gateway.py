@@ -112,7 +112,7 @@ class Gateway:
         """Let the runtime follow a deployment. The deployment's answer stays, even if the runtime
         fails."""
         with stacks.exclusive() if call.service == "cloudformation" else nullcontext():
-            answer = self._ask_moto(environ, start_response)
+            answer = self._ask_moto(call, environ, start_response)
             if _configures(call, environ):
                 threads.attempt("what follows deployments", self._runtime.reconcile)
         return answer
@@ -123,9 +123,11 @@ class Gateway:
         if call.operation in {"ExportTableToPointInTime", "DescribeExport", "ListExports"}:
             return self._export(call, start_response)
         with tables.exclusive():
-            return self._ask_moto(environ, start_response)
+            return self._ask_moto(call, environ, start_response)
 
-    def _ask_moto(self, environ: Environ, start_response: StartResponse) -> list[bytes]:
+    def _ask_moto(
+        self, call: ApiCall, environ: Environ, start_response: StartResponse
+    ) -> list[bytes]:
         heads: list[tuple[str, list[tuple[str, str]]]] = []
         parts = self._moto(environ, lambda *head: heads.append(head))
         try:
@@ -134,7 +136,8 @@ class Gateway:
             parts.close()
         status, headers = heads[-1]
         if _is_page(status, headers):
-            return list(_not_imitated(environ, start_response))
+            told = f"the local cloud does not imitate {call.operation}"
+            return list(_refuse(start_response, 400, "NotImitatedException", told))
         start_response(status, headers)
         return body
 
@@ -243,12 +246,6 @@ def _is_page(status: str, headers: list[tuple[str, str]]) -> bool:
     """True of moto's page for a path that it knows nothing of: no answer of AWS's is HTML."""
     kind = next((value for name, value in headers if name.lower() == "content-type"), "")
     return status.startswith("404") and kind.startswith("text/html")
-
-
-def _not_imitated(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-    asked = f"{signer(environ)[1]}: {environ['REQUEST_METHOD']} {environ['PATH_INFO']}"
-    told = f"the local cloud does not imitate this operation ({asked})"
-    return _refuse(start_response, 400, "NotImitatedException", told)
 
 
 def _refuse(start_response: StartResponse, status: int, code: str, message: str) -> Iterable[bytes]:

@@ -15,6 +15,7 @@ _REST = {
         ("PUT", r"/2015-03-31/functions/[^/]+/configuration/?", "UpdateFunctionConfiguration"),
         ("PUT", r"/2017-10-31/functions/[^/]+/concurrency/?", "PutFunctionConcurrency"),
         ("DELETE", r"/2017-10-31/functions/[^/]+/concurrency/?", "DeleteFunctionConcurrency"),
+        ("GET", r"/2024-08-31/functions/[^/]+/recursion-config/?", "GetFunctionRecursionConfig"),
         ("POST", r"/2015-03-31/event-source-mappings/?", "CreateEventSourceMapping"),
         ("PUT", r"/2015-03-31/event-source-mappings/[^/]+/?", "UpdateEventSourceMapping"),
         ("DELETE", r"/2015-03-31/event-source-mappings/[^/]+/?", "DeleteEventSourceMapping"),

@@ -151,12 +151,13 @@ class Reloader:
             yield from page["Functions"]
 
     def _update(self, package: str, functions: Iterable[Any]) -> None:
-        self._steps.begin(f"Packaging {package} for its functions …")
         functions_api = self._cloud.client("lambda")
         for function in functions:
+            self._steps.begin(f"Packaging {package} for its functions …")
             architectures = function.get("Architectures") or ["x86_64"]
             architecture: Architecture = "arm64" if architectures == ["arm64"] else "x86_64"
             built = asset.build(self._folder / package, architecture=architecture)
+            self._steps.begin(f"Updating the functions that run {package} …")
             functions_api.update_function_code(
                 FunctionName=function["FunctionName"], ZipFile=built.path.read_bytes()
             )

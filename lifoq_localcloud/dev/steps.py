@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
 
-PATIENCE: Final = 1.0
+PATIENCE: Final = 1.5
 """Seconds for which a step says nothing."""
 PREPARATION: Final = "Preparing the local account for the CDK …"
 SYNTHESIS: Final = "Synthesizing the application …"
@@ -14,7 +14,7 @@ _CDK: Final[tuple[tuple[re.Pattern[str], str | None], ...]] = (
     (re.compile(r"\s*✅ +Environment"), SYNTHESIS),
     (re.compile(r"\s*✨ +Synthesis time"), "Uploading the code of its functions …"),
     (
-        re.compile(r"(?P<stack>\S+): (creating CloudFormation changeset|deploying)"),
+        re.compile(r"(?P<stack>(?!CDKToolkit)\S+): (creating CloudFormation changeset|deploying)"),
         "Deploying {} …",
     ),
     (re.compile(r"\s*✅"), None),
@@ -30,6 +30,7 @@ class Steps:
         self._tell = tell
         self._patience = patience
         self._step: threading.Timer | None = None
+        self._words: str | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -43,7 +44,11 @@ class Steps:
         self.begin(None)
 
     def begin(self, words: str | None) -> None:
-        """End the step before, if it is not over; begin one that ``words`` tell of."""
+        """End the step before, if it is not over; begin one that ``words`` tell of, unless it is
+        the same."""
+        if words is not None and words == self._words:
+            return
+        self._words = words
         if self._step is not None:
             self._step.cancel()
         self._step = None

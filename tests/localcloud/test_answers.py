@@ -37,7 +37,7 @@ def test_every_type_of_value_arrives_as_it_was_stored(deployed):
 
 def test_what_is_not_imitated_is_refused_with_a_sentence(deployed):
     functions = deployed.client("lambda")
-    with pytest.raises(ClientError, match="the local cloud does not imitate this") as refused:
+    with pytest.raises(ClientError, match="the local cloud does not imitate GetF") as refused:
         functions.get_function_recursion_config(FunctionName="any")
     assert refused.value.response["Error"]["Code"] == "NotImitatedException"
 

@@ -176,7 +176,8 @@ def test_a_step_that_takes_long_is_told_by_what_the_cdk_says():
             (" ✅  Environment aws://1/r bootstrapped.", SYNTHESIS),
             ("✨  Synthesis time: 8.21s", "Uploading the code of its functions …"),
             ("devices: start: Building Queue/Code", None),
-            ("devices: deploying... [1/1]", "Deploying devices …"),
+            ("devices: creating CloudFormation changeset...", "Deploying devices …"),
+            ("devices: deploying... [1/1]", None),
             (" ✅  devices", None),
         ):
             steps.hear(line)
