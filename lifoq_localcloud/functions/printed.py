@@ -25,7 +25,7 @@ class Printed:
     def write(self, text: str) -> int:
         task_id = current_task()
         before, begun = getattr(self._begun, "line", (task_id, ""))
-        if before != task_id:  # its handler is over
+        if before is not None and before != task_id:  # its handler is over
             self._stream.write(as_record(begun, before) + "\n")
             begun = ""
         if task_id is None:
