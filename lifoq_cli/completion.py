@@ -3,22 +3,19 @@
 import contextlib
 import io
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import click
 
 from lifoq.errors import LifoqError
+from lifoq.operating import deployment
 from lifoq.operating.account import Account
 from lifoq_cli import aws_words, known
 from lifoq_cli.session import Session
 
-PREFIX, SUFFIX = "/lifoq/", "/queue"
-"""Around a queue's name in the name of its SSM parameter."""
-
 
 def queues(context: click.Context, _option: click.Parameter, incomplete: str) -> list[str]:
     """Return the queues of the account and region."""
-    return _matching(context, incomplete, lambda session: _names(session.client_arguments))
+    return _matching(context, incomplete, _names)
 
 
 def types(context: click.Context, _option: click.Parameter, incomplete: str) -> list[str]:
@@ -42,13 +39,5 @@ def _matching(
             return []
 
 
-def _names(client_arguments: dict[str, Any]) -> Iterable[str]:
-    account, more = Account(**client_arguments), dict[str, str]()
-    while True:
-        answer = account.call("ssm", "get_parameters_by_path", Path=PREFIX, Recursive=True, **more)
-        for one in answer["Parameters"]:
-            if one["Name"].endswith(SUFFIX):
-                yield one["Name"].removeprefix(PREFIX).removesuffix(SUFFIX)
-        if not answer.get("NextToken"):
-            return
-        more = {"NextToken": answer["NextToken"]}
+def _names(session: Session) -> list[str]:
+    return deployment.names(Account(**session.client_arguments))

@@ -74,8 +74,10 @@ class Settings:
     """By which Prometheus gets in, to its own page alone; None: there is no such page."""
 
 
-def application(subject: Subject, settings: Settings) -> Starlette:
-    pages = Pages(subject, settings)
+def application(subject: Subject, settings: Settings, *, root: str = "") -> Starlette:
+    """Make the console of one queue. ``root``: the path under which it stands beside others, where
+    somebody else guards it."""
+    pages = Pages(subject, settings, root=root)
     changes = [
         *(
             Route(f"/task/{action}", partial(pages.change, action=action), methods=["POST"])
@@ -105,33 +107,41 @@ def application(subject: Subject, settings: Settings) -> Starlette:
             *([Route(METRICS, pages.metrics)] if settings.metrics_token else []),
             Mount("/static", StaticFiles(directory=STATIC)),
         ],
-        middleware=[
-            Middleware(
-                Guard,
-                token=settings.token,
-                metrics_token=settings.metrics_token,
-                port=settings.port,
-            )
-        ],
+        middleware=[] if root else [guard(settings)],
         exception_handlers={LifoqError: pages.failed, 404: pages.missing},
     )
 
 
+def guard(settings: Settings) -> Middleware:
+    return Middleware(
+        Guard, token=settings.token, metrics_token=settings.metrics_token, port=settings.port
+    )
+
+
+def templates(**everywhere: Any) -> Environment:
+    """Return the templates; ``everywhere``: what all of them know."""
+    found = Environment(
+        loader=PackageLoader("lifoq_console"),
+        autoescape=True,
+        finalize=finalize,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.globals |= {"words": words, **everywhere}
+    return found
+
+
 class Pages:
-    def __init__(self, subject: Subject, settings: Settings) -> None:
+    def __init__(self, subject: Subject, settings: Settings, *, root: str = "") -> None:
         self._subject = subject
+        self._root = root
         self._write = settings.write
         self._bulk: Bulk | None = None
-        self._templates = Environment(
-            loader=PackageLoader("lifoq_console"),
-            autoescape=True,
-            finalize=finalize,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
+        self._templates = templates()
         self._templates.globals |= {
             "name": subject.name,
+            "beside_others": bool(root),
             "write": settings.write,
             "statuses": (*LISTED, *ENDED),
             "actions_of": lambda status: ACTIONS.get(status, ()),
@@ -440,6 +450,9 @@ class Pages:
 
     def _page(self, template: str, *, status: int = 200, **values: Any) -> Response:
         text = self._templates.get_template(f"{template}.html.j2").render(page=template, **values)
+        if self._root:
+            # Links begin with a slash. What tasks hold has no quotes here: they are escaped.
+            text = text.replace('="/', f'="{self._root}/')
         return HTMLResponse(text, status_code=status)
 
 

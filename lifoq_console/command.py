@@ -1,5 +1,6 @@
 """``lifoq console``."""
 
+import os
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -8,12 +9,15 @@ import boto3
 import click
 
 from lifoq.client import nearby
-from lifoq.errors import QueueMisconfigured
+from lifoq.environment import Variable
+from lifoq.errors import LifoqError, QueueMisconfigured
+from lifoq.operating import deployment
 from lifoq.operating.account import Account
 from lifoq.operating.task_log import TaskLogs
 from lifoq_cli.session import Session
 from lifoq_console.scraping import metrics_token
 from lifoq_console.serve import serve
+from lifoq_console.several import Queues
 from lifoq_console.subject import Subject
 
 
@@ -38,20 +42,40 @@ def console(
 ) -> None:
     """See a queue in a browser on this machine, with your own credentials, until Ctrl-C.
 
+    Without a name, and where LIFOQ_QUEUE names none, it shows all queues of the account and region.
     It shows; with --write it steers as well.
     """
     if name is not None:
         session.given["queue"] = (name,)
-    subject = subject_of(session)
+    shown = _queues_of(session) or subject_of(session)
+    if isinstance(shown, Queues) and metrics_token_file is not None:
+        raise click.UsageError("--metrics-token-file serves one queue's metrics: name the queue")
     if write and session.no_processing is not None:
         session.tell(f"No pause and resume: {session.no_processing}")
     serve(
-        subject,
+        shown,
         port=port,
         write=write,
         metrics_token=None if metrics_token_file is None else metrics_token(metrics_token_file),
         tell=lambda address: session.tell(f"Open {address}"),
     )
+
+
+def _queues_of(session: Session) -> Queues | None:
+    """Return the queues of the account and region; None if one was named, or there are no two that
+    this caller may list."""
+    if session.given.get("queue") or session.given.get("table") or os.environ.get(Variable.QUEUE):
+        return None
+
+    def names() -> list[str]:
+        return deployment.names(Account(**session.client_arguments))
+
+    try:
+        if len(names()) < 2:  # noqa: PLR2004 - several
+            return None
+    except LifoqError:
+        return None
+    return Queues(names, lambda name: _again({**session.given, "queue": (name,)}))
 
 
 def subject_of(session: Session) -> Subject:
@@ -69,7 +93,7 @@ def subject_of(session: Session) -> Subject:
 
 
 def _again(given: dict[str, Any]) -> Subject:
-    """Connect anew, as a command does that is started now. LifoqError."""
+    """Connect as a command does that is started now. LifoqError."""
     nearby.enter_again()
     boto3.setup_default_session()  # the one before keeps the credentials that it has read
     session = Session()

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
+from lifoq.operating import deployment
+from lifoq.operating.account import Account
 from lifoq_localcloud.basics import threads
 from lifoq_localcloud.basics.credentials import FILE
 from lifoq_localcloud.basics.folder import FolderError, hold
@@ -24,6 +26,7 @@ from lifoq_localcloud.functions.asynchronous import FIRST_RETRY_SECONDS
 from lifoq_localcloud.http_server.listener import PortError, listen
 
 if TYPE_CHECKING:
+    from lifoq_console.subject import Subject
     from lifoq_localcloud.dev.debugged import Debugged
     from lifoq_localcloud.dev.reload import Reloader
 
@@ -33,6 +36,9 @@ END_SECONDS: Final = 1.5
 """Seconds that an orderly end may take. Then the process ends, whatever is still at work."""
 DEV_TTL_DELAY: Final = 300.0
 """Seconds in which a task that was shed can still be looked at, and is in an export."""
+CONSOLE: Final = "console"
+"""The file in the cloud's directory that keeps the console's port and token: a page that is open
+goes on after a restart."""
 ABOUT_WAITING: Final = (
     "When a queue is idle, a delayed task waits for the next sweep, up to a minute, and so does a "
     "retry that is due in more than 5 seconds. To start one now: lifoq run-now ID"
@@ -293,35 +299,52 @@ def _say(line: str) -> None:
 
 
 def _show_consoles(cloud: LocalCloud) -> None:
-    """Show the console of each queue that was deployed, where it is installed."""
+    """Show the console of the queues that were deployed, where it is installed."""
     if importlib.util.find_spec("starlette") is None:
         click.echo("No console: pip install 'lifoq[console]'")
         return
+    from lifoq_console.serve import serve  # noqa: PLC0415 - an extra of its own
+    from lifoq_console.several import Queues  # noqa: PLC0415
+
+    names = _queues(cloud)
+    if not names:
+        return
+    shown: Any = Queues(partial(_queues, cloud), partial(_subject, cloud))
+    if len(names) == 1:
+        shown = _subject(cloud, names[0])
+    show = partial(
+        serve,
+        shown,
+        port=0,
+        write=True,
+        kept=cloud.directory / CONSOLE,
+        tell=partial(_tell_console, ", ".join(names)),
+    )
+    threads.start("the console", show)
+
+
+def _subject(cloud: LocalCloud, name: str) -> "Subject":
+    """Connect with a queue that was deployed. LifoqError."""
     from lifoq import Queue  # noqa: PLC0415
     from lifoq.operating.task_log import TaskLogs  # noqa: PLC0415
-    from lifoq_console.serve import serve  # noqa: PLC0415 - an extra of its own
-    from lifoq_console.subject import Subject  # noqa: PLC0415
+    from lifoq_console.subject import Subject  # noqa: PLC0415 - an extra of its own
 
-    for name in _queues(cloud):
-        subject = Subject(
-            name=name,
-            queue=Queue.connect(name, **cloud.arguments()),
-            cloudwatch=cloud.client("cloudwatch"),
-            logs=TaskLogs.connect(name, **cloud.arguments()),
-        )
-        show = partial(serve, subject, port=0, write=True, tell=partial(_tell_console, name))
-        threads.start(f"the console of {name}", show)
+    return Subject(
+        name=name,
+        queue=Queue.connect(name, **cloud.arguments()),
+        cloudwatch=cloud.client("cloudwatch"),
+        logs=TaskLogs.connect(name, **cloud.arguments()),
+        connect=partial(_subject, cloud, name),
+    )
 
 
 def _queues(cloud: LocalCloud) -> list[str]:
     """List the names of the queues that were deployed."""
-    parameters = cloud.client("ssm").get_paginator("get_parameters_by_path")
-    pages = parameters.paginate(Path="/lifoq", Recursive=True)
-    return sorted({found["Name"].split("/")[2] for page in pages for found in page["Parameters"]})
+    return deployment.names(Account(**cloud.arguments()))
 
 
-def _tell_console(name: str, address: str) -> None:
-    _say(f"Console of {name}: {address}")
+def _tell_console(names: str, address: str) -> None:
+    _say(f"Console of {names}: {address}")
 
 
 def _wait_for_end_of_input(life: Life) -> None:

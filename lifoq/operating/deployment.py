@@ -11,7 +11,10 @@ from typing import Any, Final
 
 from lifoq.client import connection
 from lifoq.errors import QueueMisconfigured
+from lifoq.operating.account import Account
 
+_ABOVE, _BEHIND = connection.parameter_name("NAME").split("NAME")
+"""Texts around a queue's name in the name of the parameter that clients read."""
 TRIGGER: Final = "trigger"
 PROCESSOR: Final = "process_tasks"
 SWEEP: Final = "sweep"
@@ -71,6 +74,23 @@ class Deployment:
             raise QueueMisconfigured(
                 f"{source} does not hold a deployment ({error!r}): deploy the queue anew"
             ) from error
+
+
+def names(account: Account) -> list[str]:
+    """Return the names of all queues of the account and region. Raises QueueMisconfigured,
+    StoreUnavailable."""
+    found, more = list[str](), dict[str, str]()
+    while True:
+        answer = account.call("ssm", "get_parameters_by_path", Path=_ABOVE, Recursive=True, **more)
+        told = (one["Name"] for one in answer["Parameters"])
+        found += [
+            name.removeprefix(_ABOVE).removesuffix(_BEHIND)
+            for name in told
+            if name.endswith(_BEHIND)
+        ]
+        if not answer.get("NextToken"):
+            return sorted(found)
+        more = {"NextToken": answer["NextToken"]}
 
 
 def read(queue_name: str, **client_arguments: Any) -> Deployment:

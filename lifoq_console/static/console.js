@@ -64,7 +64,7 @@ async function look(main) {
     }
     main.replaceWith(fresh.main);
     fresh.main.querySelectorAll("details[open]").forEach(load);
-    document.querySelector("nav").replaceWith(fresh.nav);
+    document.querySelector("nav")?.replaceWith(fresh.nav);
     watchSelection();
     seen = new Date();
     tell("");

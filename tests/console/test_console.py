@@ -43,6 +43,7 @@ from lifoq.testing.hosts import TurnableHost
 from lifoq_console.app import STATIC, Pages, Settings, application
 from lifoq_console.bulk import Action
 from lifoq_console.scraping import metrics_token
+from lifoq_console.several import Queues, application_of_several
 from lifoq_console.subject import Subject
 from tests.browser import Browser, browser, dumped, in_a_browser
 
@@ -66,11 +67,17 @@ class Switch:
 class Console:
     """A console that runs on this machine, and what a browser sends to it."""
 
-    def __init__(self, subject: Subject, *, write: bool, metrics_token: str | None) -> None:
+    def __init__(
+        self, shown: Subject | Queues, *, write: bool = True, metrics_token: str | None = None
+    ) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         settings = Settings(port=self.port, token=TOKEN, write=write, metrics_token=metrics_token)
-        app = application(subject, settings)
+        app = (
+            application_of_several(shown, settings)
+            if isinstance(shown, Queues)
+            else application(shown, settings)
+        )
         self._server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
         self._thread = threading.Thread(target=self._server.run, args=([self._listener],))
         self._thread.start()

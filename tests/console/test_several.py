@@ -1,0 +1,98 @@
+"""One console for several queues, and the address that it keeps."""
+
+import html
+import re
+from collections.abc import Iterator
+from urllib.parse import urljoin
+
+import pytest
+
+from lifoq import NewTask, Queue, QueueMisconfigured, Status
+from lifoq_console.serve import Door
+from lifoq_console.several import Queues
+from lifoq_console.subject import Subject
+from tests.console.test_console import Console, Switch, fail
+
+NAMES = ["mail", "prices", "torn"]
+
+
+@pytest.fixture
+def queues() -> dict[str, Queue]:
+    return {name: Queue.in_memory() for name in NAMES[:2]}
+
+
+@pytest.fixture
+def console(queues) -> Iterator[Console]:
+    def connect(name: str) -> Subject:
+        if name not in queues:
+            raise QueueMisconfigured(f"there is no table of {name}")
+        return Subject(name=name, queue=queues[name], processing=Switch())
+
+    console = Console(Queues(lambda: NAMES, connect))
+    yield console
+    console.end()
+
+
+def test_each_queue_has_its_headline_and_what_is_ill_comes_first(queues, console):
+    queues["prices"].put_many([NewTask(task_type="a")] * 1_248)
+    fail(queues["prices"], "bad")
+    shown = console.page("/")
+    assert "3 queues" in shown
+    prices = (
+        "prices Failing Tasks have failed, and wait for a redrive. at least 1,000 0 none seen 1"
+    )
+    torn = "torn Cannot be reached there is no table of torn"
+    assert f"{prices} {torn} mail Idle No task waits, and none is in work. 0 0 0 0" in shown
+
+
+def test_all_links_of_a_queues_pages_stay_with_the_queue(queues, console):
+    for queue in queues.values():
+        fail(queue, "bad")
+        for number in range(60):
+            queue.put("a", 600 * "long", task_id=f"t{number}")
+    root, seen = "/queue/prices/", set[str]()
+    waiting = [root]
+    while waiting:
+        page = waiting.pop()
+        seen.add(page)
+        status, text = console.ask(page)
+        assert status == 200, page
+        links = re.findall(r'(?:href|action|data-load|src)="([^"]*)"', text)
+        found = {
+            urljoin(page, html.unescape(link)) for link in links if not link.startswith("data")
+        }
+        assert [link for link in found if not link.startswith(root)] == []
+        kinds = {re.sub(r"t\d+|start=.*", "", link) for link in seen}
+        places = re.findall(r'(?:href|data-load)="([^"]*)"', text)
+        for link in {urljoin(page, html.unescape(place)) for place in places} & found:
+            if re.sub(r"t\d+|start=.*", "", link) not in kinds and link not in waiting:
+                waiting.append(link)
+    assert {f"{root}types", f"{root}static/console.css"} <= seen
+    assert "href='/'>All queues</a>" in console.ask(root)[1]
+
+
+def test_what_is_pressed_in_one_queue_leads_back_to_it_and_leaves_the_others_alone(queues, console):
+    for queue in queues.values():
+        queue.put("a", task_id="t")
+    place = "/queue/prices/task?id=t"
+    sent = console.ask("/queue/prices/task/cancel?id=t", method="POST")
+    assert sent == (303, place)
+    statuses = [queues[name].get("t").status for name in ("prices", "mail")]
+    assert statuses == [Status.CANCELLED, Status.PENDING]
+    assert console.ask("/queue/prices/tasks?status=GONE")[0] == 400
+
+
+def test_a_queue_that_cannot_be_reached_leads_to_the_list_which_says_why(console):
+    assert console.ask("/queue/torn/") == (303, "/")
+    assert console.ask("/queue/mail/", headers={"Host": console.host})[0] == 403
+
+
+def test_port_and_token_are_kept_from_one_start_to_the_next(tmp_path):
+    file = tmp_path / "console"
+    first = Door.read(file)
+    Door(port=4_711, token=first.token).write(file)
+    assert Door.read(file) == Door(port=4_711, token=first.token)
+    assert file.stat().st_mode & 0o077 == 0
+    file.write_text("torn")
+    assert Door.read(file).port == 0
+    assert Door.read(file).token != first.token
