@@ -140,7 +140,7 @@ class Count:
         return Count(value=self.value + other.value, capped=self.capped or other.capped)
 
     def __str__(self) -> str:
-        """Return the count for people: ``1,248``, ``at least 1,000``, or ``none seen`` where counting
+        """Return the count for people: ``1,248``, ``at least 1,000``, or ``none seen`` if counting
         stopped before it met any."""
         if self.capped and not self.value:
             return "none seen"
