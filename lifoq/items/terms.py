@@ -375,7 +375,7 @@ TERMS: Final = (
         rule=Trace(),
         sentence="The trace that the task belongs to, as the W3C writes it.",
         more="Task code finds it as `context.traceparent`, and follow-up tasks inherit it. "
-        "[Traces](library.md#traces).",
+        "[Traces](how-to/around-attempts.md#traces).",
         by_default="none; of a follow-up, its task's; over HTTP, the header's",
         doors=NOT_RECURRING,
         attribute=Attribute.TRACEPARENT,

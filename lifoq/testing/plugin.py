@@ -53,7 +53,11 @@ def lifoq_run(lifoq_queue: Queue, lifoq_host: TurnableHost) -> Callable[[], RunR
     """
 
     def run() -> RunReport:
-        settings = WorkerSettings(linger=0)
+        # A type for `lifoq work` may take longer than a processor lets its tasks take by default.
+        longest = max((kind.timeout or 0.0 for kind in REGISTRY), default=0.0)
+        settings = WorkerSettings(
+            linger=0, task_timeout=max(longest, WorkerSettings().task_timeout)
+        )
         return Processor(lifoq_queue.store, REGISTRY, settings, host=lifoq_host).run()
 
     return run

@@ -113,8 +113,8 @@ def measured() -> Iterator[tuple[str, str]]:
     yield page, f"the default {USUAL} |"
     yield page, f"{USUAL} MB {USUAL * CPU_OF_A_MEGABYTE:.2f} of a core"
     yield page, f"{MAX_PAYLOAD_BYTES // 1024} KB of JSON"
-    yield "docs/library.md", f"at most {MAX_PAYLOAD_BYTES:,} bytes"
-    yield "docs/library.md", f"[{KEYED} write units in place of {AT_ONCE}]"
+    yield "docs/how-to/put.md", f"at most {MAX_PAYLOAD_BYTES:,} bytes"
+    yield "docs/how-to/per-key.md", f"[{KEYED} write units in place of {AT_ONCE}]"
 
     page = "docs/cost.md"
     for name, units in {

@@ -5,9 +5,6 @@ import ast
 import importlib
 import inspect
 import re
-import subprocess
-import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -45,35 +42,6 @@ def test_what_a_snippet_imports_and_calls_of_lifoq_is_there(document):
                 assert [name for name in missing if name != "*"] == []
             if isinstance(node, ast.Call) and (called := list(_called(node.func))):
                 assert any(_fits(one, node) for one in called), ast.unparse(node)
-
-
-def test_the_span_of_an_attempt_is_a_child_of_the_span_in_which_the_task_was_put():
-    text = (ROOT / "docs" / "library.md").read_text()
-    section = text.partition("\n### Traces\n")[2].partition("\n### ")[0]
-    put, around = re.findall(r"^```python\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
-    program = f"""
-from lifoq import REGISTRY, Processor, Queue, WorkerSettings, task
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-{around}
-kept = InMemorySpanExporter()
-trace.set_tracer_provider(TracerProvider())
-trace.get_tracer_provider().add_span_processor(SimpleSpanProcessor(kept))
-queue = Queue.in_memory()
-
-@task("device.check")
-def check(payload, context): ...
-
-with trace.get_tracer("shop").start_as_current_span("request"):
-{textwrap.indent(put, "    ")}
-assert Processor(queue.store, REGISTRY, WorkerSettings(window=1)).run().succeeded == 1
-request, attempt = kept.get_finished_spans()
-assert (request.name, attempt.name) == ("request", "device.check")
-assert attempt.parent.span_id == request.context.span_id
-assert attempt.context.trace_id == request.context.trace_id
-"""
-    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
 
 
 def _called(function: ast.expr) -> Iterator[Any]:
