@@ -16,8 +16,6 @@ from lifoq_cdk import (
     LifoQueue,
     QueueApi,
     QueueGenerator,
-    QueueIngest,
-    QueueReports,
     QueueState,
     TaskCode,
 )
@@ -107,7 +105,8 @@ def build(app: cdk.App, stage: Callable[[cdk.App], None]) -> None:
 
 
 def put_out(app: cdk.App) -> None:
-    """Have each stack tell the names of what lies in it that people and programs ask for."""
+    """Have each stack tell the names that pages and programs ask it for. ``lifoq doctor`` finds all
+    other parts of a queue."""
     for construct in app.node.find_all():
         for name, value in _told(construct):
             cdk.CfnOutput(cdk.Stack.of(construct), name, value=value)
@@ -117,26 +116,13 @@ def _told(construct: IConstruct) -> Iterator[tuple[str, str]]:
     match construct:
         case QueueState():
             yield "TableName", construct.table.table_name
-            yield "TableArn", construct.table.table_arn
-            yield "ExportBucketName", construct.export_bucket.bucket_name
-            yield "AlarmTopicArn", construct.alarm_topic.topic_arn
         case LifoQueue():
-            yield "TriggerTopicArn", construct.trigger_topic.topic_arn
-            yield "ProcessTasksTopicArn", construct.process_tasks_topic.topic_arn
             yield "TriggerFunctionName", construct.trigger.function_name
             yield "ProcessTasksFunctionName", construct.processor.function_name
             yield "SweepFunctionName", construct.sweep.function_name
             if construct.publishes_events:
                 yield "TaskEventsTopicArn", construct.events_topic.topic_arn
-        case QueueIngest():
-            yield "IngestFunctionName", construct.ingest.function_name
         case QueueApi():
-            yield "ApiFunctionName", construct.function.function_name
             yield "ApiUrl", construct.url
         case QueueGenerator():
             yield "CreateTasksFunctionName", construct.create_tasks.function_name
-            if construct.load_schedule:
-                yield "LoadScheduleName", construct.load_schedule.schedule_name
-        case QueueReports():
-            yield "ExportMachineArn", construct.machine.state_machine_arn
-            yield "ReportJobName", construct.job.name
