@@ -94,7 +94,7 @@ class Browser:
 
     @property
     def text(self) -> str:
-        """What a person reads, in one line."""
+        """The text that a person reads, in one line."""
         return " ".join(str(self.run("document.body.innerText")).split())
 
     def run(self, script: str) -> Any:

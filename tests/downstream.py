@@ -18,7 +18,7 @@ class Downstream(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.status, self.headers, self.body = 200, {"Content-Type": "application/json"}, b"{}"
         self.before = b""
-        """What is said before the answer."""
+        """The bytes that come before the answer."""
         self.pauses = 0.0
         """Seconds between two bytes of the answer."""
         self.requests: list[SimpleNamespace] = []

@@ -92,7 +92,7 @@ class Way:
 
 
 def _told(item: Item) -> dict[str, Any]:
-    """As an event has it, which is JSON: bytes are base64."""
+    """Return an item in the form of an event, which is JSON: bytes are base64."""
     told: dict[str, Any] = json.loads(
         json.dumps(typed(item), default=lambda text: base64.b64encode(text).decode())
     )

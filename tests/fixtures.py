@@ -1,4 +1,4 @@
-"""What tests of tables stand on, beside the table."""
+"""Fixtures for tests of tables, beside the table."""
 
 import random
 from base64 import b85encode
@@ -45,7 +45,7 @@ class PastMemory:
 
 
 def noise(size: int) -> str:
-    """So many bytes of text that can hardly be compressed."""
+    """Return text of this many bytes that can hardly be compressed."""
     return b85encode(random.Random(size).randbytes(size)).decode()[:size]
 
 

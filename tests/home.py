@@ -18,7 +18,7 @@ CACHES: Final = {
     "npm_config_cache": "cache/npm",
     "LIFOQ_CACHE": "lifoq",
 }
-"""What the Makefile says too, for who starts pytest without it: folders in ``.build``."""
+"""The folders in ``.build`` that the Makefile names, too, for whoever starts pytest without it."""
 
 
 def enter() -> Path:

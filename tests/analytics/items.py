@@ -34,7 +34,8 @@ def item(task_id: str, status: str, *, kind: str = "mail", **times: float) -> It
 
 
 def observed(*lines: Any, full: float | None = None, since: float | None = None) -> Observed:
-    """What lines show of a full export, or of a window's. One that is bytes is as it stands."""
+    """The items that lines of a full export, or of a window's, show. A line that is bytes is as it
+    stands."""
     full_at, window_from = (None if one is None else at(one) for one in (full, since))
     texts = (line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines)
     block = b"".join(text + b"\n" for text in texts)

@@ -1,4 +1,4 @@
-"""What the report tells of past attempts."""
+"""The report's account of past attempts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the command line refuses, it refuses in a sentence, before any work is done."""
+"""The command line's refusals: each is one sentence, before any work is done."""
 
 import io
 import json

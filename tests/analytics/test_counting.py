@@ -1,4 +1,4 @@
-"""What shares of the tasks add up to is what all together say, in as many looks as it takes."""
+"""Counts of shares of the tasks add up to the counts of all together, in any number of shares."""
 
 import random
 from types import SimpleNamespace
@@ -54,7 +54,8 @@ def test_the_largest_backlog_is_found_in_steps(seed, monkeypatch):
 
 
 def test_the_first_pass_tells_values_apart_by_less_than_a_hundredth_in_few_bins():
-    """So that the second one, which knows the bin of a percentile, sends few values."""
+    """Few bins leave few values to send for the second pass, which knows the bin of a
+    percentile."""
     values = np.arange(1, 1_000_000)
     bins = percentiles.bins(values)
     changes = np.flatnonzero(np.diff(bins)) + 1

@@ -1,4 +1,4 @@
-"""What counts as what, and when, to the microsecond: what random histories seldom meet."""
+"""The report's definitions, to the microsecond: cases that random histories seldom meet."""
 
 import re
 from typing import Any
@@ -209,7 +209,8 @@ def test_tasks_at_work_stand_on_those_that_wait_in_the_chart_and_among_its_numbe
 
 
 def _edges(path: str) -> tuple[list[int], list[int]]:
-    """How high the upper and the lower edge of an area lie, in a chart up to 3, place by place."""
+    """Return the heights of the upper and the lower edge of an area, place by place, in a chart up
+    to 3."""
     downs = [float(number) for number in re.findall(r"[0-9.]+", path)[1::2]]
     heights = [round(3 * (1 - down / 100)) for down in downs]
     middle = len(heights) // 2

@@ -20,7 +20,7 @@ from tests.analytics.histories import SECOND, START
 
 HISTORIES_PER_RUN = 50
 GROUPS = 5
-"""Those of a group share their exports."""
+"""The histories of a group share their exports."""
 RUNS = -(-int(os.environ.get("LIFOQ_HISTORIES", "50")) // HISTORIES_PER_RUN)
 
 

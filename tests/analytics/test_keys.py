@@ -1,4 +1,4 @@
-"""What the report tells by key."""
+"""The report's account of keys."""
 
 import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""How Spark is started, what is said where it fails, and that it is stopped."""
+"""Spark's session: its start, the message where it fails, and its end."""
 
 import os
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""What a run leaves for later ones counts once it is complete, and not before."""
+"""The state that a run leaves for later ones counts once it is complete, and not before."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What stands on the page's time axis, and where."""
+"""The marks on the page's time axis, and their places."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the page says, it says as a person would."""
+"""The page's sentences: they are those of a person."""
 
 import re
 from typing import Any
@@ -86,7 +86,7 @@ def test_the_verdict_is_short_for_every_kind_of_queue(answers, said):
 
 
 def _now(**forecast: Any) -> list[str]:
-    """What is said of how it stands at the end."""
+    """Return the sentence about the queue at the end of the report."""
     begin, end = "2026-11-20T15:00:50.000000Z", "2026-11-20T15:00:55.000000Z"
     rates = {"arrivals_per_second": 12.34, "first_claims_per_second": 8.0}
     asked = {"from": begin, "to": end, "clears_in_seconds": 0.0, "shed_per_hour": 0.0, **rates}

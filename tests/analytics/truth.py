@@ -20,7 +20,7 @@ FINISHED = {
 
 @dataclass(frozen=True, kw_only=True)
 class Fate:
-    """What became of one task by a moment. Times are epoch microseconds."""
+    """The fate of one task by a moment. Times are epoch microseconds."""
 
     task_type: str
     outcome: str
@@ -30,7 +30,7 @@ class Fate:
     finished_at: int | None
     shed_at: int | None
     past: tuple[tuple[str, str], ...]
-    """How its past attempts ended, and why."""
+    """The way in which each past attempt ended, and why."""
 
     @property
     def left_at(self) -> float:
@@ -122,7 +122,8 @@ def services(fates: Sequence[Fate]) -> list[int]:
 
 
 def sojourns(fates: Sequence[Fate]) -> list[int]:
-    """How long each task took that succeeded or failed: a cancelled one never came out."""
+    """Return the time that each task took that succeeded or failed: a cancelled one never came
+    out."""
     return [
         fate.finished_at - fate.enqueued_at
         for fate in fates

@@ -27,7 +27,7 @@ from lifoq.store.store import Store
 tried: list[Any] = []
 """Addresses that somebody would have connected to."""
 seen: list[Any] = []
-"""What reached whoever stands in AWS's place."""
+"""The calls that reached whoever stands in AWS's place."""
 FAKE = "http://fake.invalid:7"
 
 
@@ -208,7 +208,7 @@ def a_function(target: str, result: Any, *, url: str | None = None, **more: Any)
 
 
 def a_connection_class() -> None:
-    """As VCR does, whose connections have nothing on their tape."""
+    """Replace the class of connections, as VCR does. Nothing is on the tape."""
     queue = connect()
 
     class OnTape(urllib3.connection.HTTPSConnection):

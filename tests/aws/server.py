@@ -41,7 +41,8 @@ class Server(ThreadingHTTPServer):
         self.piece = 1_000_000
         """Bytes that are sent at once."""
         self.closing = False
-        """Whether each connection is closed after its answer, which does not say so."""
+        """True if each connection is closed after its answer, without a word of it in the
+        answer."""
         self.forgotten: set[Any] = set()
         """Peers whose connections give no answer any more, however often they are used."""
         host = "localhost" if tls else f"[{address}]" if ":" in address else address

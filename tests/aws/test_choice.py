@@ -65,7 +65,7 @@ def names_of(tree):
 
 
 def test_no_private_name_of_botocore_boto3_or_urllib3_is_used_anywhere():
-    """Those that they give another meaning tomorrow."""
+    """No private name is used: botocore, boto3 and urllib3 may give it another meaning tomorrow."""
     private: set[str] = set()
     for package in PACKAGES:
         folder = Path(sys.modules[package].__file__).parent
@@ -147,7 +147,7 @@ def test_a_choice_that_nobody_knows_is_named(monkeypatch, in_a_function):
 
 
 def renamed(function):
-    """As a tracer that takes the name of what it wraps."""
+    """Wrap a function like a tracer that takes the name of the function."""
 
     @functools.wraps(function)
     def wrapper(*arguments, **named):

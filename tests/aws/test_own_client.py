@@ -458,7 +458,7 @@ def test_an_answer_is_read_in_each_of_its_forms_and_the_next_is_another(
 
 
 def test_what_comes_after_an_answer_is_none_of_it():
-    """As if the server had pushed it: the next call would take it for its own."""
+    """The server pushes a second answer: the next call would take it for its own."""
     ours, servers = socket.socketpair()
     connections = Connections(lambda: ours, kept=1)
     servers.sendall(reply({}) + reply({"n": "another"}))

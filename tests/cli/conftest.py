@@ -68,7 +68,7 @@ def lifoq(command, session, monkeypatch) -> Command:
 
 @pytest.fixture
 def answer(lifoq) -> Callable[..., Any]:
-    """What a command that does its work answers, as JSON."""
+    """Run a command that does its work, and return its JSON."""
 
     def run(*words: str, stdin: str = "") -> Any:
         status, printed, _ = lifoq("--json", *words, stdin=stdin)

@@ -165,7 +165,7 @@ def test_a_table_that_is_not_there_gets_its_sentence(capsys):
 
 
 def completed(line: str) -> list[str]:
-    """What a shell offers for the word that the line ends with."""
+    """Return the words that a shell offers for the last word of the line."""
     *words, incomplete = line.split(" ")
     offered = ShellComplete(root, {}, "lifoq", "_LIFOQ_COMPLETE").get_completions(words, incomplete)
     return [one.value for one in offered]

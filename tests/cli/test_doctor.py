@@ -1,5 +1,6 @@
-"""What the doctor finds, and the command that mends it. It is given answers in the shape that AWS
-documents, in place of an account; ``test_stage.py`` has it examine a queue that is deployed."""
+"""The doctor's findings, each with the command that mends it. Answers in the shape that AWS
+documents stand in for an account; ``test_stage.py`` has the doctor examine a queue that is
+deployed."""
 
 import json
 from collections.abc import Callable
@@ -48,7 +49,7 @@ Answer = dict[str, Any] | Exception | Callable[..., Any]
 
 
 def only(name: str, answer: Answer) -> Answer:
-    """What is answered about one of several things; the others are well."""
+    """Answer so about one of several things; the others are well."""
     return lambda **asked: answer if name in asked.values() else None
 
 
@@ -124,7 +125,7 @@ WELL: dict[str, Any] = {
     "query": {"Count": 0},
     "get_item": {"Item": {"payload": {"S": "{"}}},  # a note that somebody has damaged
 }
-"""What AWS answers about a queue that is well, by the name of the operation."""
+"""AWS's answers about a queue that is well, by the name of the operation."""
 PARTS, NEWER = "/lifoq/dev/deployment", replace(DEPLOYED, release="99.1.0")
 KEYS = {"ProjectionType": "KEYS_ONLY"}
 STREAMED_KEYS = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}

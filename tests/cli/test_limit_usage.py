@@ -1,4 +1,4 @@
-"""What an operator is told of the limits that all workers share."""
+"""The words by which an operator is told of the limits that all workers share."""
 
 from typing import Any
 

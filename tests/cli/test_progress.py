@@ -1,4 +1,4 @@
-"""What a person sees on a terminal of a command that takes long."""
+"""The progress that a terminal shows of a command that takes long."""
 
 import io
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What cannot be meant, or cannot be done, gets its sentence and an exit status; nothing is put."""
+"""Refusals: each gets its sentence and an exit status, and nothing is put."""
 
 import errno
 import importlib

@@ -1,4 +1,4 @@
-"""What tasks hold is shown as text: no face of the command obeys it."""
+"""Values of tasks are shown as text: no face of the command obeys them."""
 
 import io
 import json

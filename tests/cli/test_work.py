@@ -48,7 +48,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def served(folder, monkeypatch) -> list[WorkerSettings]:
-    """Those of processors that would have begun."""
+    """The processors that would have begun."""
     found: list[WorkerSettings] = []
 
     def serve(processor: Processor, *, on_progress: Callable[[RunReport], None]) -> RunReport:

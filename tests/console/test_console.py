@@ -161,7 +161,7 @@ def fail(
 
 
 class Metrics:
-    """What CloudWatch holds: the same values in each of the last five parts of what is asked."""
+    """A CloudWatch that holds the same values in each of the last five parts of the span."""
 
     def __init__(self, **values: float) -> None:
         self._values = values
@@ -554,7 +554,7 @@ def test_a_console_that_only_shows_has_nothing_that_changes(queue, start):
 
 
 def sent(page: str, action: str) -> str:
-    """What a browser sends for the form of a page, as far as its hidden fields say."""
+    """Return the fields that a browser sends for the form of a page, as far as they are hidden."""
     (form,) = re.findall(rf'<form method="post" action="{action}".*?</form>', page, re.DOTALL)
     hidden = re.findall(r'type="hidden" name="([^"]*)" value="([^"]*)"', form)
     return urlencode([(name, html.unescape(value)) for name, value in hidden])

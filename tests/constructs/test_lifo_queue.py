@@ -1,4 +1,4 @@
-"""What the constructs put into the template of somebody's own stack."""
+"""The resources that the constructs put into the template of somebody's own stack."""
 
 import json
 import math
@@ -44,7 +44,7 @@ RESIZE = "arn:aws:lambda:eu-west-1:123456789012:function:resize"
 
 
 def own_functions(template: dict[str, Any], prefix: str = "") -> dict[str, dict[str, Any]]:
-    """Those that run lifoq's code, by what they do."""
+    """Return the functions that run lifoq's code, by their tasks."""
     return {
         function["Handler"].split(".")[1]: function
         for function in resources(template, FUNCTION, prefix)
@@ -61,7 +61,7 @@ def plain(value: Any) -> str:
 
 
 def actions(template: dict[str, Any], prefix: str) -> set[str]:
-    """What the role whose policy's logical id begins with ``prefix`` may do."""
+    """Return the actions that a role may do, whose policy's logical id begins with ``prefix``."""
     return {
         action
         for policy in resources(template, "AWS::IAM::Policy", prefix)

@@ -116,7 +116,8 @@ CALLS: Final = {"CEIL": math.ceil, "IF": lambda holds, one, other: one if holds 
 
 
 def sizes(template: Template, **told: float) -> set[int]:
-    """What alarms that ring set the number of workers to, by the policies that they lead to."""
+    """Return the numbers of workers that alarms set when they ring, by the policies that they lead
+    to."""
     policies = {
         name: one["Properties"]["StepScalingPolicyConfiguration"]["StepAdjustments"]
         for name, one in template["Resources"].items()

@@ -21,7 +21,7 @@ from lifoq.testing.hosts import START, ManualHost, TurnableHost
 SECOND = MICROSECONDS
 ERROR = TaskError(type="E", message="m")
 NEAR = SECOND
-"""How close times come to the server's."""
+"""The distance from the server's time that counts as near."""
 
 
 class Machine(ManualHost):

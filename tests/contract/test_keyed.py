@@ -1,4 +1,4 @@
-"""What claims of tasks promise whose type limits how many of a key are TAKEN."""
+"""The promises about claims of tasks whose type limits the number of TAKEN tasks of a key."""
 
 from collections.abc import Callable
 from dataclasses import replace

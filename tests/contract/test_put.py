@@ -1,4 +1,4 @@
-"""What the store promises producers, above the table: what is put, refused, told and kept."""
+"""The store's promises to producers, above the table: put, refuse, tell and keep."""
 
 import zlib
 from datetime import UTC, datetime, timedelta

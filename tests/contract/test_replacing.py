@@ -1,4 +1,4 @@
-"""What the store promises about puts that replace."""
+"""The store's promises about puts that replace."""
 
 from unittest.mock import Mock
 

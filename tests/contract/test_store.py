@@ -1,4 +1,4 @@
-"""What the store promises workers, the sweep and operators: transitions and their conditions."""
+"""The store's promises to workers, the sweep and operators: transitions and their conditions."""
 
 from dataclasses import astuple
 from datetime import timedelta
@@ -113,7 +113,7 @@ def test_what_falls_due_is_promoted_and_told_as_the_index_then_shows_it(store, h
 
 
 def test_what_is_overdue_comes_back_the_longest_overdue_first(telling, host):
-    """So that what a sweep has no time for is what can wait best."""
+    """The tasks that a sweep has no time for are then those that can wait best."""
     for delay in (2, 3, 1):
         put(telling, f"due {delay}", delay=delay)
         put(telling, f"shed {delay}", deadline=delay, task_token=TOKEN)
@@ -174,7 +174,8 @@ def test_behind_its_first_page_a_look_is_sent_all_but_the_expired(store, host):
     [(True, ["t3", "t2", "t1"], []), (False, ["t0"], ["t1", "t2", "t3"])],
 )
 def test_a_look_goes_on_though_the_oldest_die_meanwhile(store, host, *, newest_first, first, rest):
-    """What can be alive may begin behind the page's last row by the time of the next page."""
+    """The part that can be alive may begin behind the page's last row by the time of the next
+    page."""
     for n in range(4):
         put(store, f"t{n}")
         host.advance(10)

@@ -1,4 +1,4 @@
-"""What every table promises the store, whichever engine is behind it."""
+"""The promises of every table to the store, whichever engine is behind it."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -49,7 +49,7 @@ def ids(page):
 
 
 def all_rows(read, *, limit):
-    """Of all pages that ``read`` gives, each from where the one before ended."""
+    """Return the rows of all pages that ``read`` gives, each from where the one before ended."""
     rows, page = [], None
     while page is None or page.next is not None:
         page = read(limit=limit, start=page and page.next)

@@ -60,7 +60,7 @@ VALUES: dict[type[Rule], Any] = {
     SecondsOrMoment: 30,
     Moment: LATER,
 }
-"""What the tests put, by the rule of the term: another than its default."""
+"""The values that the tests put, by the rule of the term: none is its default."""
 ANNOTATIONS: dict[type[Rule], Any] = {
     Json: Any,
     Text: str | None,

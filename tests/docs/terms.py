@@ -85,7 +85,7 @@ PAGES: Final[Mapping[str, tuple[Callable[[str], str], str, str]]] = {
     "terms.md": (page, "## What they mean", ""),
     "item-format.md": (item, "## Attributes that a task may have", "## Put a delayed task"),
 }
-"""What writes a part of a page, and the headings of that part and of the next one."""
+"""The functions that write a part of a page, with the headings of that part and of the next one."""
 
 
 def written(name: str) -> str:

@@ -115,6 +115,6 @@ def _prose(document: Path) -> str:
 
 
 def _anchors(document: Path) -> Iterator[str]:
-    """As GitHub makes them of the headings."""
+    """Yield the anchors that GitHub makes of the headings."""
     for heading in re.findall(r"^#+ (.+)$", document.read_text(), re.MULTILINE):
         yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")

@@ -13,6 +13,9 @@ import pytest
 from tests.docs.test_docs import ROOT
 from tests.unit.test_rooms import MODULES
 
+PRODUCT = sorted(MODULES.values())
+FOLDERS = ("tests", "benchmarks", "lab", "examples")
+AROUND = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 HALF_A_SENTENCE = re.compile(r"(Of|As|What|Whether|How|Such|Those|So)\b")
 
 
@@ -28,7 +31,6 @@ def half_sentences(path: Path) -> list[int]:
     return [text.lineno for text in texts if HALF_A_SENTENCE.match(text.value.value.strip())]
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_no_docstring_is_half_a_sentence(module):
-    path = MODULES[module]
+@pytest.mark.parametrize("path", [*PRODUCT, *AROUND], ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_docstring_is_half_a_sentence(path):
     assert half_sentences(path) == [], f"{path.relative_to(ROOT)}: begin with a noun or a verb"

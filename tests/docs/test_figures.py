@@ -164,7 +164,8 @@ def of_a_slow_api() -> Iterator[tuple[str, str]]:
 
 
 def follows_from_it() -> Iterator[tuple[str, str]]:
-    """Of what was measured, on the pages about several queues and about decisions."""
+    """Yield figures that follow from the measured ones, on the pages about several queues and
+    decisions."""
     page = "docs/limits.md"
     most, writes = 1_000, CEILING["pending"]
     retried = row(COURSES, way="fails once, backs off, succeeds")["pending"]

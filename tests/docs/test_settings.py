@@ -82,7 +82,7 @@ IN_CODE = {*named_in_code()}
 
 
 def sentences(file: Path) -> Iterator[str]:
-    """What a program says: its texts of several words, docstrings left out."""
+    """Yield the texts of several words that a program says, docstrings left out."""
     tree = ast.parse(file.read_text())
     documented = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant)]

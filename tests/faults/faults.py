@@ -17,7 +17,7 @@ from lifoq.store.table import Table
 from tests.virtual.machine import Machine
 
 OUTAGE_SECONDS = 3.0
-"""How long a cut connection stays cut."""
+"""The seconds for which a cut connection stays cut."""
 
 
 class Fault(Enum):

@@ -1,5 +1,5 @@
-"""What was really written, and whether it was legal: the invariants that every history of applied
-writes must show, whoever wrote."""
+"""The invariants that every history of applied writes must show, whoever wrote: the writes that
+were really made are legal."""
 
 import json
 from collections import Counter, defaultdict
@@ -62,7 +62,8 @@ def _audit_task(history: list[Write]) -> None:
 
 
 def _is_a_newer_put(before: Image, after: Image) -> bool:
-    """Whether it took the task's place; of one that ran, what was parked beside it did."""
+    """Return True if a newer put took the task's place. While the task runs, the put that is parked
+    beside it does."""
     newer = "putAt" in after and after["putAt"] != before.get("putAt")
     if newer and before["taskStatus"] == Status.TAKEN:
         assert after["payload"] == before["parked"]["payload"], after

@@ -12,14 +12,15 @@ from tests.faults.world import LEASE, Process, World
 
 @dataclass(frozen=True, kw_only=True)
 class End:
-    """How a task must end, whatever single fault struck."""
+    """The end that a task must have, whatever single fault struck."""
 
     status: Status = Status.SUCCESS
     attempts: int = 1
     effects: int = 1
-    """How often its handler began; a killed process may cost one more, with its attempt."""
+    """The number of times that its handler began; a killed process may cost one more, with its
+    attempt."""
     if_killed: Status | None = None
-    """How it may end, too, where the process that was to move it was killed."""
+    """Another end that it may have, if the process that was to move it was killed."""
 
 
 @dataclass(frozen=True)

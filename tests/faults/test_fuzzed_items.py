@@ -63,8 +63,8 @@ def put(store: Store) -> None:
 
 
 def written(becomes: Callable[[Store], object]) -> Typed:
-    """What the library wrote of a task that was tried before; large values lie elsewhere. It is due
-    now, and its lease is over."""
+    """Return the item that the library wrote of a task that was tried before; large values lie
+    elsewhere. It is due now, and its lease is over."""
     store = Store(MemoryTable(), host=ManualHost(START - 40 * SECOND))
     put(store)
     store.retry(taken(store), BOOM, delay=0)

@@ -1,5 +1,5 @@
-"""What limits over all workers together let through, beside one worker that has them for itself: in
-virtual time."""
+"""The tasks that limits over all workers let through together, beside one worker that has the
+limits for itself: in virtual time."""
 
 from collections import Counter
 from typing import Any, Final
@@ -33,7 +33,8 @@ SLOW_RATE: Final[Types] = {"plain": (0.25, {}), "limited": (0.25, {"rate_limit":
 
 
 def starts(types: Types, limits: dict[str, Any], *, workers: int, shared: bool) -> Counter[str]:
-    """How many tasks of each type begin; where limits are not ``shared``, one worker has all."""
+    """Return the number of tasks of each type that begin. If limits are not ``shared``, one worker
+    has all."""
     bench, settings = Bench(), dict(limits)
     if not shared:
         total = settings.pop("total_in_flight", None) or settings["in_flight"] * workers

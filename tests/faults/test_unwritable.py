@@ -15,7 +15,7 @@ SETTINGS = WorkerSettings(window=10, task_timeout=5, linger=0.1)
 
 
 def failure(table: Table, returned: Any) -> str:
-    """What a task that returned this failed with, in one run, and in one attempt."""
+    """Return the error of a task that returned this, in one run, and in one attempt."""
     queue, registry = Queue(Store(table)), Registry()
     registry.task("a")(lambda _payload, _context: returned)
     task_id = queue.put("a").task_id

@@ -78,18 +78,18 @@ class World:
         self._machines = itertools.count(1)
         self.run_id = uuid.uuid4().hex[:8]
         self.effects: Counter[str] = Counter()
-        """How often a handler began, by the task's name."""
+        """The number of times that a handler began, by the task's name."""
         self.unconfirmed: set[str] = set()
         """Names of tasks whose put was never confirmed to the producer."""
         self.claimed_again = False
-        """Whether a task was claimed anew while the settle that gave it back was unconfirmed: that
+        """True if a task was claimed anew while the settle that gave it back was unconfirmed: that
         counts as a lost lease, though the settle was applied."""
         self.overtaken = False
-        """Whether a task was claimed by another while its first holder still worked."""
+        """True if a task was claimed by another while its first holder still worked."""
         self.damaged: set[str] = set()
         """Ids of items written past the library."""
         self.mended = False
-        """Whether the task type ``broken`` works by now."""
+        """True if the task type ``broken`` works by now."""
         self.operator = self.new_process()
 
     def id(self, name: str) -> str:
@@ -136,9 +136,8 @@ class World:
         self.past.write({key: value for key, value in item.items() if value is not None})
 
     def drive_to_rest(self) -> list[Image]:
-        """What the deployed queue does by itself once the faults are over: a processor and a sweep,
-        time after time. Whatever was TAKEN is not, after a lease and one sweep. Returns the items
-        at rest."""
+        """Run a processor and a sweep, time after time, like the deployed queue once the faults are
+        over. No task is TAKEN any more after a lease and one sweep. Returns the items at rest."""
         for _ in range(MOST_ROUNDS):
             worker = self.new_process()
             worker.work()

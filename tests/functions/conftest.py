@@ -33,7 +33,7 @@ class Mailbox:
         self.url = self._sqs.create_queue(QueueName=name)["QueueUrl"]
 
     def messages(self) -> list[Any]:
-        """What has come since the last call."""
+        """Return the messages that have come since the last call."""
         answer = self._sqs.receive_message(QueueUrl=self.url, MaxNumberOfMessages=10)
         messages = answer.get("Messages", [])
         for message in messages:

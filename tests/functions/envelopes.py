@@ -44,7 +44,8 @@ def sqs_record(
 
 
 def notification(message: Any, **attributes: str) -> dict[str, Any]:
-    """What SNS sends, to a function below ``Sns``, to a queue as the body."""
+    """Return the notification that SNS sends: to a function below ``Sns``, to a queue as the
+    body."""
     return {
         "Type": "Notification",
         "MessageId": SNS_ID,

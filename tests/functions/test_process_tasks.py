@@ -31,7 +31,7 @@ def types(monkeypatch):
 
 
 def test_a_run_does_the_tasks_and_says_so(load, context, queue, metrics, trigger_topic, downstream):
-    """Those that ask a service, and those of the task code of a fresh deployment."""
+    """The tasks ask a service, or are those of a fresh deployment."""
     target = HttpsTarget(url=downstream.url, timeout=5, allowed_networks=("127.0.0.0/8",))
     function = load("process_tasks", LIFOQ_TARGETS=encode({"device.check": target}))
     greeting, asked = queue.put("greet", "Ada"), queue.put("device.check", {"device": 7})

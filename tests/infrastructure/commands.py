@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(*command: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> str:
-    """What it wrote to its standard output."""
+    """Run a command, and return its standard output."""
     finished = _ended(*command, cwd=cwd, env=env)
     said = f"{finished.stderr[-4000:]}\n{finished.stdout[-4000:]}"
     assert finished.returncode == 0, f"{finished.returncode}: {said}"
@@ -16,7 +16,8 @@ def run(*command: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = 
 
 
 def refused(*command: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> str:
-    """What it wrote to its standard error, and to nowhere else, when it ended with status 1."""
+    """Run a command that ends with status 1, and return its standard error; it wrote nowhere
+    else."""
     finished = _ended(*command, cwd=cwd, env=env)
     assert (finished.returncode, finished.stdout) == (1, ""), finished.stderr
     return finished.stderr

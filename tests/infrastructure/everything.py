@@ -46,8 +46,8 @@ SWITCHES: Final = {
     *("producers", "ingest", "existing_sources", "api", "long_tasks", "spot", "reports"),
     *("protected", "tags"),
 }
-"""What can be switched off beside the properties of the queue itself. ``existing_sources``: queue,
-topic and broker, which must be there."""
+"""The switches beside the properties of the queue itself. ``existing_sources``: queue, topic and
+broker, which must be there."""
 
 
 def properties() -> dict[str, Any]:
@@ -98,8 +98,8 @@ def numbers() -> set[str]:
 
 
 def plain(*off: str) -> Callable[[cdk.App], None]:
-    """As ``prod``, with the defaults of whatever decides about no resource; but for a deadline that
-    is longer than a schedule can try."""
+    """Return a stage like ``prod`` with all defaults that decide about no resource; but for a
+    deadline that is longer than a schedule can try."""
     optional = {"rate_limit_per_second", "adaptive_threshold", "total_in_flight"}
     at_default = {*numbers(), "backoff", "stream", "kicks", "log_retention"} - optional
     return everything("prod", off={*at_default, *off}, deadline=cdk.Duration.days(7))

@@ -1,4 +1,4 @@
-"""What callers did, by the local cloud's record, and what their roles, as deployed, let them do."""
+"""The calls of each caller, by the local cloud's record, held against the role as deployed."""
 
 import json
 from typing import Any
@@ -18,7 +18,7 @@ Call = tuple[str, str]
 
 
 def calls(cloud: LocalCloud, caller: str, *, since: int = 0) -> set[Call]:
-    """Those of a function, or of who has the account's own key: ``""``."""
+    """Return the calls of a function, or, for ``""``, of whoever has the account's own key."""
     return {
         (part, resource)
         for call in map(json.loads, cloud.calls.read_text().splitlines()[since:])

@@ -1,7 +1,5 @@
-"""What decides in the templates of a stage with everything switched on, to be read at a glance.
-
-``python -m tests.infrastructure.snapshot`` writes it anew; the change is reviewed as code is.
-"""
+"""The decisions in the templates of a stage with everything switched on, to be read at a glance.
+``python -m tests.infrastructure.snapshot`` writes them anew; the change is reviewed as code is."""
 
 import re
 import textwrap
@@ -37,7 +35,8 @@ def snapshot(deployment: Deployment) -> str:
 
 
 def _stack(deployment: Deployment, stack: str) -> Iterator[str]:
-    """What has the same properties stands together; a long value stands there once."""
+    """Return a stack's resources. Those with the same properties stand together; a long value
+    stands there once."""
     template = deployment.templates[stack]
     alike: dict[tuple[str, ...], list[str]] = {}
     long: set[str] = set()

@@ -89,7 +89,7 @@ class Stage:
         return json.loads(answer["Payload"].read())
 
     def http(self, method: str, path: str, body: Any = None) -> Any:
-        """What the queue answers over HTTP."""
+        """Ask the queue over HTTP, and return its answer."""
         request = AWSRequest(
             method,
             self.queue["ApiUrl"] + path,

@@ -1,4 +1,5 @@
-"""What is packaged for Lambda and for Spark: exactly what is needed, the same bytes every time."""
+"""The packages for Lambda and for Spark: exactly the files that are needed, the same bytes every
+time."""
 
 import os
 import re
@@ -18,7 +19,7 @@ BUDGET_BYTES = 2_000_000
 
 @pytest.fixture(autouse=True)
 def source_alone(monkeypatch):
-    """As where another Python deploys than Lambda's."""
+    """Package source alone, like a deployment by another Python than Lambda's."""
     monkeypatch.setattr(asset, "LAMBDA_TAG", "another")
 
 

@@ -1,4 +1,4 @@
-"""What ``lifoq init`` writes, and where it writes nothing."""
+"""The files that ``lifoq init`` writes, and the places where it writes nothing."""
 
 import importlib.metadata
 import importlib.util

@@ -359,7 +359,7 @@ def test_every_service_that_writes_into_what_is_encrypted_may_use_the_key(everyt
 
 
 def services(policy: dict[str, Any]) -> set[str]:
-    """Those that a policy lets in."""
+    """Return the services that a policy lets in."""
     named = [
         service
         for statement in policy["Statement"]
@@ -389,7 +389,7 @@ def test_cfn_lint_finds_nothing(everything):
 
 
 class InOneStack(Stage):
-    """As somebody's own application may have it."""
+    """A queue in one stack, in somebody's own application."""
 
     def stack(self, part: str, holds: str) -> Any:
         stack = self._app.node.try_find_child("pictures") or cdk.Stack(self._app, "pictures")

@@ -1,4 +1,5 @@
-"""What is named at two places is the same at both: Pythons, actions, targets of the Makefile."""
+"""Names that stand at two places are the same at both: Pythons, actions, targets of the
+Makefile."""
 
 import re
 import tomllib

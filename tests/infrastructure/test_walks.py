@@ -1,8 +1,6 @@
-"""As newcomers, from the wheel on: the tutorial, a project of one's own, the README, the examples.
-
-Their commands, files and answers are those of the pages. Packages come from the caches of this
-machine, and from their registries where a cache has them not yet: the first time.
-"""
+"""The walks of a newcomer, from the wheel on: the tutorial, a project of one's own, the README, the
+examples. Their commands, files and answers are those of the pages. Packages come from the caches of
+this machine, and the first time from their registries."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What ``pip install`` brings: one wheel, whose names are its own, and which is typed."""
+"""The files that ``pip install`` brings: one wheel, whose names are its own, and which is typed."""
 
 import sys
 import zipfile

@@ -121,7 +121,7 @@ class Terminal:
         self._told = self.shown.index(words, self._told) + len(words)
 
     def runs(self, block: str) -> str:
-        """What it printed."""
+        """Run a block of commands, and return what it printed."""
         self._blocks += 1
         before, end = len(self.shown), f"END-OF-BLOCK-{self._blocks}"
         self.begins(f"{block}\necho {end}\n")
@@ -134,7 +134,7 @@ class Terminal:
         return self._shell.poll() is not None
 
     def close(self) -> None:
-        """As by Ctrl-C, and what was left in the background ends, too."""
+        """End the terminal like Ctrl-C; programs in the background end, too."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._shell.pid, signal.SIGINT)
         assert self._shell.stdin

@@ -1,4 +1,4 @@
-"""What is answered otherwise than by moto alone has the values that DynamoDB would send."""
+"""Answers that are not moto's alone have the values that DynamoDB would send."""
 
 import copy
 import json

@@ -62,7 +62,7 @@ def cloud(tmp_path, downstream) -> Iterator[LocalCloud]:
 
 
 def asked_of(downstream: Downstream) -> Counter[tuple[str, int]]:
-    """How often, by task and attempt."""
+    """Return the number of requests by task and attempt."""
     bodies = [json.loads(request.body) for request in downstream.requests]
     return Counter((body["taskId"], body["attempt"]) for body in bodies)
 

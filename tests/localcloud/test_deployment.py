@@ -77,7 +77,7 @@ def test_the_cdk_cli_deploys_updates_and_destroys_whatever_became_of_the_deploym
 
 
 def deploy_by_change_set(cloud: LocalCloud, assembly: Path) -> None:
-    """As ``cdk deploy`` does by itself."""
+    """Deploy by a change set, like ``cdk deploy`` by itself."""
     cloud.cdk(assembly, "deploy", "small", "--require-approval=never")
 
 

@@ -1,4 +1,4 @@
-"""What `lifoq dev` does beside the local cloud: its log, code that is saved, and a debugger."""
+"""The work of `lifoq dev` beside the local cloud: its log, code that is saved, and a debugger."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What makes functions run by themselves: streams, schedules, TTL."""
+"""Sources of events that make functions run by themselves: streams, schedules, TTL."""
 
 import time
 from datetime import UTC, datetime

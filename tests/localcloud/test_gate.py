@@ -79,7 +79,7 @@ FROM_PAGES = {
     "a socket": {"Origin": "http://evil.test", "Connection": "Upgrade", "Upgrade": "websocket"},
 }
 NODE = {"Sec-Fetch-Mode": "cors", "Accept-Language": "*"}
-"""What Node's own fetch sends."""
+"""The headers that Node's own fetch sends."""
 
 
 @pytest.mark.parametrize("headers", FROM_PAGES.values(), ids=list(FROM_PAGES))
@@ -141,7 +141,7 @@ class World:
 
     @property
     def reached(self) -> int:
-        """How often anything but the list of routes."""
+        """Return the number of requests that reached anything but the list of routes."""
         reached = [*self._moto.mock_calls, *self._runtime.mock_calls]
         return len(reached) - self._runtime.http_routes.call_count
 

@@ -1,4 +1,4 @@
-"""What an HTTP API makes of a request, and of a function's answer."""
+"""An HTTP API turns a request into an event, and a function's answer into a response."""
 
 import base64
 import io

@@ -1,4 +1,4 @@
-"""What somebody is told of what the local cloud leaves out."""
+"""The list of what the local cloud leaves out, as somebody is told of it."""
 
 from lifoq_localcloud.deployments.inventory import Inventory
 from tests.localcloud.template import of_type

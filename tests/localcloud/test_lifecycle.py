@@ -1,4 +1,4 @@
-"""How a local cloud starts and ends."""
+"""The start and the end of a local cloud."""
 
 import contextlib
 import json

@@ -99,7 +99,7 @@ def test_a_page_of_another_site_reads_nothing_and_does_nothing(
     downstream.body = PAGE.replace("FACTS", json.dumps(facts)).encode()
 
     def told() -> dict[str, Any] | None:
-        """What the page says that it has read."""
+        """Return the text that the page says it has read."""
         said = [one.body for one in downstream.requests if one.method == "POST"]
         return json.loads(said[0]) if said else None
 

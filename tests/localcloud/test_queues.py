@@ -11,7 +11,7 @@ def send(deployed: Deployed, *bodies: str, **more: Any) -> None:
 
 
 def some(number: int, found: Any) -> list[Any]:
-    """So many of what is found again and again."""
+    """Return this many of the messages that are found again and again."""
     seen: list[Any] = []
     eventually(lambda: seen.extend(found()) or len(seen) >= number)
     return seen

@@ -117,7 +117,7 @@ def test_an_expression_that_cannot_be_run_is_named(expression):
 
 
 class Schedules(SimpleNamespace):
-    """What the API holds, and what the scheduler does with it."""
+    """The schedules that the API holds, and the scheduler's work with them."""
 
     def __init__(self, **targets: str) -> None:
         super().__init__(handed=SimpleQueue(), timer=Timer())

@@ -24,7 +24,7 @@ ODD = "a b/é+~*'()&=?#%2F//.."
 
 @dataclass
 class Wire:
-    """What a client would have sent."""
+    """A request as a client would have sent it."""
 
     method: str
     url: str

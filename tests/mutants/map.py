@@ -122,7 +122,7 @@ def statements(text: str) -> dict[int, int]:
 
 
 def named_at_import(text: str, line: int) -> str | None:
-    """What a line is the value of, where it runs at import alone."""
+    """Return the name whose value a line is, if it runs at import alone."""
     name = None
     for node in ast.walk(_parsed(text)):  # the innermost last
         if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0):

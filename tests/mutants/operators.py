@@ -55,7 +55,7 @@ class Mutant:
 
 
 def draw(root: Path, *, number: int, seed: int) -> list[Mutant]:
-    """As many mutants, each place of the three packages being as likely as any other."""
+    """Draw this many mutants, each place of the three packages being as likely as any other."""
     everywhere = [
         mutant
         for folder in ROOTS
@@ -89,7 +89,7 @@ def mutants_of(text: str, path: str) -> Iterator[Mutant]:
 
 
 def _code(node: ast.AST) -> Iterator[ast.AST]:
-    """What runs: no annotation or text, and nothing that a class is declared with."""
+    """Yield the code that runs: no annotation or text, and no part of a class's declaration."""
     for field, value in ast.iter_fields(node):
         if field in {"annotation", "returns", "type_params"}:
             continue
@@ -102,7 +102,7 @@ def _code(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_passed_over(node: ast.AST) -> bool:
-    """What has no effect, or words alone."""
+    """Return True for code without effect, or of words alone."""
     match node:
         case ast.Expr(value=ast.Constant()):
             return True

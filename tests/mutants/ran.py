@@ -84,7 +84,7 @@ def _must_be_first(statement: ast.stmt) -> bool:
 
 
 class Record:
-    """What a process notes of the tests that pass, those of one function together."""
+    """The notes of a process about the tests that pass, those of one function together."""
 
     def __init__(self, into: Path) -> None:
         self._into = into

@@ -32,7 +32,7 @@ PRELOADED: Final = ["schemathesis", "boto3", "moto.server", "pyarrow.parquet", "
 CAUGHT_BY: Final = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?:\[| - |$)", re.MULTILINE)
 NOT_FOUND: Final = re.compile(r"^ERROR: (?:file or directory )?not found: ", re.MULTILINE)
 NO_CONFTEST: Final = "ImportError while loading conftest"
-"""What pytest says where the code cannot even be imported: any test has caught it."""
+"""Pytest's message if the code cannot even be imported: any test has caught the mutant."""
 
 Task = tuple[int, Mutant, dict[str, float]]
 """A mutant's number, and the tests that are asked about it."""
@@ -42,7 +42,7 @@ being judged, if something did."""
 
 
 def copy_of(root: Path, to: Path) -> None:
-    """What git keeps; what is installed and built is shared."""
+    """Copy the files that git keeps; installed and built ones are shared."""
     listed = subprocess.run(
         ("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"),
         cwd=root, check=True, capture_output=True, text=True,

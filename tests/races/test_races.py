@@ -35,7 +35,7 @@ pytestmark = pytest.mark.prove
 ROOT = Path(__file__).parent.parent.parent
 WORKERS = 8
 STALLS = 2
-"""Of workers that have just begun a task of a type."""
+"""The stalls of workers that have just begun a task, and the leases lost by them, for each type."""
 BACKLOG = 200
 """Tasks; more than all workers do within a stall."""
 KEYS = 6
@@ -239,7 +239,8 @@ def unfinished(swept: SweepReport) -> int:
 
 
 def lost_leases(history: list[Write]) -> set[str]:
-    """Of which types; what is handed back keeps its claim's id."""
+    """Return the types whose tasks lost a lease. A task that is handed back keeps its claim's
+    id."""
     back = (Status.TAKEN, Status.PENDING)
     lost = [write.after for write in history if write.step == back and HOLDS not in write.after]
     return {item["taskType"] for item in lost}
@@ -328,7 +329,7 @@ def end_of(line: dict[str, Any], ended: int | None, killed: dict[int, int]) -> i
 
 
 def most_at_a_time(spans: list[tuple[int, int]]) -> dict[int, int]:
-    """How many were there, from each moment on."""
+    """Return the number of spans that hold, from each moment on."""
     steps = sorted([(end, -1) for _, end in spans] + [(begin, 1) for begin, _ in spans])
     inside, found = 0, {}
     for at, step in steps:

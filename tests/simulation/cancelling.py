@@ -14,7 +14,7 @@ OF_ASKING: Final = {A.CANCEL_ASKED, A.TASK_UPDATED, A.PARKED, A.PARKED_AT}
 
 
 def asks(write: Write) -> bool:
-    """Whether it is what cancels a task that runs, or does so once more."""
+    """Return True for a write that cancels a task that runs, or does so once more."""
     before, after = write.before, write.after
     if before is None or after is None or A.CANCEL_ASKED not in after:
         return False

@@ -43,7 +43,7 @@ DAMAGEABLE: Final = [
 ]
 """Indexes hold nothing but numbers in their keys."""
 ODD: Final = (None, "", 7, b"", [], {})
-"""What somebody writes into an attribute; None is NULL."""
+"""The values that somebody writes into an attribute; None is NULL."""
 DAMAGED: Final = "somebody damages a task"
 DEAD_LETTERED: Final = "what is damaged is dead-lettered"
 DAMAGES: Final = {DAMAGED, DEAD_LETTERED}
@@ -108,7 +108,7 @@ class Database:
         self.damaged: set[str] = set()
         """Ids of tasks that somebody has damaged: they obey no rule."""
         self.waits: dict[str, Item] = {}
-        """What is PENDING, and somebody knows, by id."""
+        """The PENDING tasks that somebody knows, by id."""
 
     def shown_since(self, task_id: str) -> int:
         """Since when every copy of the index has shown it, or from when on each will."""
@@ -120,7 +120,7 @@ class Database:
         return [i for i in items if not is_slot(i) and i[Attribute.TASK_ID] not in self.damaged]
 
     def damaged_tasks(self) -> list[Item]:
-        """What there is of the others."""
+        """The damaged tasks that are there."""
         return [item for item in self.table.items() if item[Attribute.TASK_ID] in self.damaged]
 
     def damage(self) -> None:
@@ -218,7 +218,7 @@ class Database:
             replica.send(task_id, after, arrives=arrives)
 
     def is_passed_over(self, item: Item) -> bool:
-        """Whether no worker has to start it."""
+        """Return True if no worker has to start the task."""
         if item[Attribute.TASK_ID] in self.damaged:
             return True
         return item[Attribute.TASK_TYPE] in self._rules.passed_over
@@ -264,8 +264,8 @@ class Connection:
         )
 
     def _blame_all(self) -> None:
-        """What is read may decide whether leases end: a quota table, or whether a claim with
-        a slot was granted."""
+        """Note the open claims as affected: the answer may decide if leases end. It may be a quota
+        table, or tell if a claim with a slot was granted."""
         if self._polls is not None:
             self._machine.claim_faults.update(self._polls.open_claims())
 

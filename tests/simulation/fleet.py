@@ -1,5 +1,5 @@
-"""What Lambda and SNS do: kicks that arrive late or never, processors at a fixed concurrency, and
-the sweep's schedule. Beside them, processors that serve until they are stopped."""
+"""Lambda and SNS: kicks that arrive late or never, processors at a fixed concurrency, and the
+sweep's schedule. Beside them, processors that serve until they are stopped."""
 
 import random
 from dataclasses import dataclass, replace
@@ -67,7 +67,7 @@ class Fleet:
         self.scenario = scenario
         self.running: list[Worker] = []
         self.serving: list[Worker] = []
-        """Those that are there until they are stopped."""
+        """The workers that are there until they are stopped."""
         self.last_run = 0
         """When the last run ended; microseconds of the true clock."""
         self.sweep_every = scenario.sweep_every
@@ -189,7 +189,7 @@ class Fleet:
             worker.machine.crash()
 
     def _run_and_check(self, worker: Worker) -> bool:
-        """Whether the process can be used again."""
+        """Run a worker's process, and return True if the process can be used again."""
         machine = worker.machine
         limit = self.scenario.run_lasts
         began, pauses, outages = machine.true_time(), machine.pauses, machine.outages
@@ -412,7 +412,8 @@ class Fleet:
 
 
 def _hands_back(write: Write) -> bool:
-    """What a worker left that was stopped; its attempt does not count (see ``rules``)."""
+    """Return True for a task that a stopped worker left; its attempt does not count (see
+    ``rules``)."""
     error = str((write.after or {}).get(Attribute.ERROR))
     left = write.was is Status.TAKEN and write.becomes is Status.PENDING
     return left and "HandedBack" in error and "was stopped" in error

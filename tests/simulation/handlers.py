@@ -51,12 +51,12 @@ def types(scenario: Scenario) -> tuple[str, ...]:
 
 
 def passed_over(scenario: Scenario) -> frozenset[str]:
-    """Those that nobody ever starts."""
+    """Return the types that nobody ever starts."""
     return frozenset({UNREGISTERED} if scenario.worker.unknown_types == "wait" else ())
 
 
 def free(scenario: Scenario) -> set[str]:
-    """Those that may start whenever a processor has a slot."""
+    """Return the types that may start whenever a processor has a slot."""
     worker = scenario.worker
     paced = worker.rate_limit is not None or worker.total_in_flight is not None
     if worker.shared_limits and paced:
@@ -65,7 +65,7 @@ def free(scenario: Scenario) -> set[str]:
 
 
 def adaptive(scenario: Scenario) -> set[str]:
-    """Those of which each worker finds by itself how many may run at a time."""
+    """Return the types of which each worker finds by itself how many tasks may run at a time."""
     return set(ADAPTIVE if scenario.adaptive_concurrency else ())
 
 

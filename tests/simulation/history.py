@@ -25,7 +25,7 @@ class Write:
     time: int
     """When it was applied, by the true clock; epoch microseconds."""
     clock: int
-    """What the writer's own clock said when it sent the call."""
+    """The time of the writer's own clock when it sent the call."""
     machine: str
     role: Role
     claim: str | None
@@ -90,7 +90,7 @@ class History:
             self.retired += write.was in TERMINAL
 
     def present(self) -> dict[str, Item]:
-        """What the table must hold."""
+        """The items that the table must hold."""
         told = {task_id: writes for task_id, writes in self.of_task.items() if writes}
         last = {task_id: writes[-1].after for task_id, writes in told.items()}
         return {task_id: item for task_id, item in last.items() if item is not None}

@@ -1,4 +1,4 @@
-"""How many tasks of a type and key are TAKEN at a time, by the truth of the table."""
+"""The number of tasks of a type and key that are TAKEN at a time, by the truth of the table."""
 
 from collections.abc import Iterable
 from typing import Final

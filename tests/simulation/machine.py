@@ -7,7 +7,7 @@ from tests.virtual.scheduler import Scheduler
 
 
 class Role(StrEnum):
-    """What a machine does, and so which transitions it may make."""
+    """The role of a machine, and so the transitions that it may make."""
 
     CLIENT = "client"
     WORKER = "worker"

@@ -12,11 +12,11 @@ from tests.simulation.machine import Role
 OF_PARKING: Final = {A.PARKED, A.PARKED_AT, A.REPLACED, A.TASK_UPDATED}
 """All that may change while a task is TAKEN by who puts or cancels."""
 NOT_PARKED: Final = {A.TASK_ID, A.HISTORY, A.REPLACED, A.TASK_UPDATED, A.CLAIM_ID, A.LEASES_LOST}
-"""What a parked put does not bring."""
+"""The attributes that a parked put does not bring."""
 
 
 def replaces(write: Write) -> bool:
-    """Whether another put is what the task stands for from now on."""
+    """Return True if the task stands for another put from this write on."""
     before, after = write.before, write.after
     return (
         before is not None
@@ -27,7 +27,7 @@ def replaces(write: Write) -> bool:
 
 
 def parks(write: Write) -> bool:
-    """Whether a put is parked, or withdrawn, beside the run."""
+    """Return True if the write parks a put beside the run, or withdraws it."""
     before, after = write.before, write.after
     return (
         write.was is write.becomes is Status.TAKEN
@@ -122,6 +122,6 @@ def check_claim(write: Write, after: Item, history: History) -> None:
 
 
 def was_applied(history: History, task_id: str, payload: str) -> bool:
-    """Whether a put was ever written."""
+    """Return True if the put was ever written."""
     items = [write.after or {} for write in history.of_task[task_id]]
     return any(payload in (i.get(A.PAYLOAD), i.get(A.PARKED, {}).get(A.PAYLOAD)) for i in items)

@@ -1,4 +1,4 @@
-"""What every single write must obey, whatever went wrong before it."""
+"""The rules that every single write must obey, whatever went wrong before it."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -245,7 +245,7 @@ class Rules:
             require(write, counted == due, f"attempts rose by {counted}, not by {due}")
 
     def _fall(self, write: Write, before: Item, after: Item) -> None:
-        """What has expired loses its head start, and nothing else."""
+        """Check that an expired task loses its head start, and nothing else."""
         require(write, before[A.EXPIRES_AT] <= write.clock, "fell back before its deadline")
         require(write, after[A.TASK_UPDATED] == write.clock, "fell back at another time")
         since = before[A.TASK_CREATED] - before[A.PREVIEW][Preview.HEAD_START]
@@ -356,7 +356,7 @@ def _taken_away(write: Write, before: Item, after: Item) -> None:
 
 
 def _refused_for_lack_of_room(write: Write, before: Item, after: Item) -> bool:
-    """Whether a worker gives a task back for which the downstream had no room."""
+    """Return True if a worker gives a task back for which the downstream had no room."""
     given_back = write.was is T and write.becomes in (P, D) and write.role is Role.WORKER
     return given_back and json.loads(after[A.ERROR])["type"] in UNCOUNTED
 

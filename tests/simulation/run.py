@@ -19,7 +19,7 @@ from tests.simulation.together import TOGETHER
 from tests.simulation.world import World
 
 NOTABLE: Final = WAYS | TURNS | KEY_FINDINGS | TOGETHER | DAMAGES | {HANDS_BACK, JUDGED}
-"""What must occur, for the rules to have been put to the test."""
+"""The events that must occur, for the rules to have been put to the test."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,10 +29,10 @@ class Result:
     """A digest of the whole trace: one seed gives one."""
     steps: int
     occurred: Counter[str]
-    """How often what is notable did."""
+    """The number of times that each notable event occurred."""
     failure: str | None
     schedule: list[str]
-    """What led to a failure, line by line."""
+    """The schedule that led to a failure, line by line."""
 
 
 def run_seed(seed: int) -> Result:
@@ -62,7 +62,7 @@ def run_seeds(seeds: Iterable[int], *, processes: int) -> Iterator[Result]:
 
 
 def story(result: Result) -> str:
-    """What a person needs to see what happened, and to see it again."""
+    """Return all that a person needs to see what happened, and to see it again."""
     return "\n".join(
         (
             f"Seed {result.seed} breaks a rule.",

@@ -1,4 +1,4 @@
-"""What one seed stands for: the queue's settings, the load, and how much goes wrong."""
+"""The scenario of one seed: the queue's settings, the load, and how much goes wrong."""
 
 import random
 from dataclasses import dataclass, replace
@@ -13,27 +13,28 @@ class Faults:
     """Probabilities, and times in seconds."""
 
     refused: float = 0
-    """How likely a call is not applied; the caller is told so or learns nothing."""
+    """The probability that a call is not applied; the caller is told so or learns nothing."""
     lost_answer: float = 0
-    """How likely a call is applied, and the caller learns nothing."""
+    """The probability that a call is applied, and the caller learns nothing."""
     crash: float = 0
-    """How likely the caller's machine is gone right before or right after a call."""
+    """The probability that the caller's machine is gone right before or right after a call."""
     stall: float = 0
-    """How likely a call takes longer than a lease."""
+    """The probability that a call takes longer than a lease."""
     late: float = 0
-    """How likely a write that follows from what was read before is on its way for so long that
+    """The probability that a write that follows from an earlier read is on its way for so long that
     others come before it."""
     sweep_slowness: float = 1
-    """How much longer the sweep's calls take than others', so that much happens between them."""
+    """The factor by which the sweep's calls take longer than others', so that much happens between
+    them."""
     unprocessed: float = 0
-    """How likely the database leaves out an item of a batch."""
+    """The probability that the database leaves out an item of a batch."""
     lost_kick: float = 0
     index_lag: float = 0.3
     """The longest that an index may be behind the table."""
     breaker: float = 0
-    """How likely task code does something else than to succeed at once."""
+    """The probability that task code does anything else than succeed at once."""
     busy: float = 0
-    """How likely others have filled the downstream at an attempt."""
+    """The probability that others have filled the downstream at an attempt."""
     pause: float = 0
     """Seconds between two pauses of a whole running worker, on average; 0: never."""
     damage: float = 0
@@ -51,17 +52,18 @@ class Scenario:
     lifetimes: Lifetimes
     worker: WorkerSettings
     adaptive_concurrency: bool
-    """Whether workers find by themselves how many tasks of a type may run at a time."""
+    """True if workers find by themselves how many tasks of a type may run at a time."""
     downstream: int | None
     """Attempts of a type that the downstream takes from one worker at a time; None: any number."""
     probe_after: int
     """Tasks that pass before a worker tries one more at a time."""
     processors: int
-    """How many may run at a time. The queue is deployed with one, but must bear more."""
+    """The number of processors that may run at a time. The queue is deployed with one, but must
+    bear more."""
     long_workers: int
     """Beside them: processors that serve until they are stopped, as `lifoq work` does."""
     client_skews: tuple[float, ...]
-    """How far each client machine's clock is off, in seconds."""
+    """The seconds by which each client machine's clock is off."""
     worker_skew: float
     """Workers and the sweep are off by at most this, in seconds."""
     operations: int
@@ -79,7 +81,7 @@ class Scenario:
     only_the_sweep_kicks: bool
     """In the calm after the chaos: whether every other kick stays lost."""
     freezes: bool
-    """Whether monotonic clocks stand still between two invocations of a function."""
+    """True if monotonic clocks stand still between two invocations of a function."""
     faults: Faults
 
     @property

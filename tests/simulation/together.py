@@ -1,9 +1,7 @@
-"""What all workers together may have at the downstream, where limits are shared: tasks at a time,
-and starts in any span of time. Told once more, from what task code does.
-
-A task counts from when its task code begins until it is back; but not that of a machine that
-crashed, or stood still, for longer than its lease: nobody can tell these from each other.
-"""
+"""The most that all workers together may have at the downstream, where limits are shared: tasks at
+a time, and starts in any span of time. It is told once more, from what task code does. A task
+counts from when its task code begins until it is back; but not that of a machine that crashed, or
+stood still, for longer than its lease: nobody can tell these from each other."""
 
 import math
 from collections import defaultdict
@@ -152,7 +150,7 @@ class Together:
 
     @staticmethod
     def _was_held_up(machine: Machine, claim: str, sent: int) -> bool:
-        """Whether it began later than it was meant to."""
+        """Return True if the task began later than it was meant to."""
         return claim in machine.claim_faults or machine.resumed_at >= sent - LEEWAY
 
     def _starts_one(self, limit: str, task_id: str) -> None:

@@ -1,4 +1,4 @@
-"""What happened, in order: the schedule that a failing seed prints."""
+"""The events of a run, in order: the schedule that a failing seed prints."""
 
 from typing import Final
 

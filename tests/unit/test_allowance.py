@@ -1,4 +1,4 @@
-"""What a task's own ``max_attempts`` and ``timeout`` change, whoever judges it."""
+"""The effect of a task's own ``max_attempts`` and ``timeout``, whoever judges it."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""What surrounds task code: one set-up for the process, one context manager for each attempt."""
+"""The functions around task code: one set-up for the process, one context manager for each
+attempt."""
 
 import sys
 from collections.abc import Iterator

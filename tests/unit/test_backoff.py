@@ -1,4 +1,4 @@
-"""How long a retry waits."""
+"""The wait of a retry."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""How far a machine's clock is off, from the answers that it gets."""
+"""The error of a machine's clock, from the answers that it gets."""
 
 import logging
 

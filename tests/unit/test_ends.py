@@ -1,4 +1,4 @@
-"""What is told of a task's end, and how it is told."""
+"""The messages about a task's end."""
 
 import json
 from base64 import b64encode
@@ -25,7 +25,7 @@ def end(ending=Ending.SUCCESS, *, number=1, **more):
 
 
 def messages(*records):
-    """What is told of a table's changes."""
+    """Return the messages about a table's changes."""
     ends = filter(None, map(end_of, records))
     return [json.loads(one.message(queue="prod")) for one in ends]
 

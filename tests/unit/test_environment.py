@@ -1,4 +1,5 @@
-"""What whoever deploys writes, a function reads; what makes no sense is told by its name."""
+"""Environment variables: a function reads what the deployment writes; a value that makes no sense
+is told by its name."""
 
 import json
 import math

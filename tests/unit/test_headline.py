@@ -1,4 +1,4 @@
-"""How a queue is doing, in words: a matrix of situations, and the order of what is said."""
+"""The headline of a queue: a matrix of situations, and the order of the sentences."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""What a worker finds for its adaptive types: kept for the next process, and shared with others."""
+"""The numbers that a worker finds for its adaptive types: kept for the next process, and shared
+with others."""
 
 import heapq
 

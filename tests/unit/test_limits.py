@@ -125,7 +125,7 @@ def take_renewals(limits: Limits, host: ManualHost) -> list[bool]:
 
 
 def starts(limits: Limits) -> int:
-    """As many as may."""
+    """Start as many tasks as the limits let through, and return their number."""
     return len(list(takewhile(bool, (limits.enter("a") for _ in range(100)))))
 
 

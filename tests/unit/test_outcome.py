@@ -1,4 +1,4 @@
-"""What becomes of an attempt, decided before it is written."""
+"""The outcome of an attempt, decided before it is written."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""What a producer is told, of a queue and its worker in virtual time."""
+"""The pressure that a producer is told, of a queue and its worker in virtual time."""
 
 import random
 

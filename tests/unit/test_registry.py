@@ -25,7 +25,7 @@ TERMS = {
 }
 """Each term of a task type, with a value that is not its default."""
 NO_TERMS = {"name", "handler", "timed", "is_async"}
-"""What else a task type has."""
+"""The other fields of a task type."""
 
 
 def test_each_term_of_a_task_type_is_an_argument_of_task_and_reaches_the_type():
