@@ -45,6 +45,7 @@ from lifoq_console.life import WIDTH as LIFE_WIDTH
 from lifoq_console.life import life
 from lifoq_console.putting import Form
 from lifoq_console.sample import by_type, sample
+from lifoq_console.search import search
 from lifoq_console.subject import Subject
 from lifoq_console.traffic import RANGES
 
@@ -60,7 +61,7 @@ ENDED: Final = (Status.SUCCESS, Status.CANCELLED)
 """In no index: their lists show what a part of the table holds."""
 STATUSES: Final = {TaskNotFound: 404, StoreUnavailable: 503, QueueMisconfigured: 503}
 """HTTP's status for what the queue raises; a request that makes no sense is a 400."""
-FILTERS: Final = ("type", "key", "error", "shape", "older", "newer")
+FILTERS: Final = ("type", "key", "error", "text", "shape", "older", "newer")
 """Fields of a list's form."""
 
 
@@ -100,6 +101,7 @@ def application(subject: Subject, settings: Settings, *, root: str = "") -> Star
             Route("/", pages.overview),
             Route("/types", pages.types),
             Route("/tasks", pages.tasks),
+            Route("/search", pages.search),
             Route("/task", pages.task),
             Route("/task/json", pages.task_json),
             Route("/task/log", pages.task_log),
@@ -223,6 +225,23 @@ class Pages:
             following=listing.next and _query({**fields, "start": listing.next}),
             began=start is None,
             now=now,
+        )
+
+    def search(self, request: Request) -> Response:
+        """Tasks that have a text somewhere. The field that every page has finds an id at once."""
+        given = request.query_params
+        text, task_type = given.get("q", ""), given.get("type", "")
+        self._subject.glance()
+        exact = self._queue.look(text) if text else None
+        if exact is not None and "all" not in given:
+            return RedirectResponse(f"/task?{urlencode({'id': text})}", status_code=303)
+        return self._page(
+            "search",
+            text=text,
+            task_type=task_type,
+            exact=exact,
+            results=search(self._queue, text, task_type) if text else [],
+            now=SYSTEM.now(),
         )
 
     def task(self, request: Request) -> Response:
@@ -467,6 +486,7 @@ def _wanted(given: Mapping[str, str], *, any_case: bool = False) -> tuple[Wanted
         task_type=texts["type"] or None,
         key=texts["key"] or None,
         error_type=texts["error"] or None,
+        text=texts["text"] or None,
         error_shape=texts["shape"] or None,
         older_than=words.seconds("older", texts["older"]),
         newer_than=words.seconds("newer", texts["newer"]),

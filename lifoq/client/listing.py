@@ -11,7 +11,14 @@ from lifoq.basics.jsontext import is_text
 from lifoq.basics.numbers import seconds
 from lifoq.errors import DamagedTask, InvalidInput
 from lifoq.items.change import is_number
-from lifoq.items.schema import MAX_TASK_KEY_BYTES, MAX_TYPE_BYTES, Attribute, Preview, Status
+from lifoq.items.schema import (
+    MAX_ID_BYTES,
+    MAX_TASK_KEY_BYTES,
+    MAX_TYPE_BYTES,
+    Attribute,
+    Preview,
+    Status,
+)
 from lifoq.items.task import Duration, Task
 from lifoq.items.terms import check_name
 from lifoq.store.reads import Reads
@@ -45,6 +52,8 @@ class Wanted:
     """Their key."""
     error_type: str | None = None
     """The type of their error, such as ``TimeoutError``."""
+    text: str | None = None
+    """A part of their id, their key, or their error's type or message."""
     error_shape: str | None = None
     """The shape of their error's message (see ``lifoq.client.failure_kind.shape``)."""
     older_than: Duration | None = None
@@ -64,6 +73,7 @@ class Wanted:
             ("task_type", self.task_type, MAX_TYPE_BYTES),
             ("key", self.key, MAX_TASK_KEY_BYTES),
             ("error_type", self.error_type, MAX_TYPE_BYTES),
+            ("text", self.text, MAX_ID_BYTES),
         ):
             if name is not None:
                 check_name(field_, name, longest)
@@ -84,14 +94,28 @@ class Wanted:
     def matches(self, task: Task | DamagedTask) -> bool:
         """By the item, which the index may be a moment behind."""
         if isinstance(task, DamagedTask):
-            return (self.task_type, self.key, self.error_type) == (None, None, None)
+            named = (self.task_type, self.key, self.error_type) == (None, None, None)
+            return named and self._has_text(task.task_id)
         return (
             task.status is self.status
             and self._same(self.task_type, task.task_type)
             and self._same(self.key, task.key)
             and self._same(self.error_type, task.error and task.error.type)
             and (self.error_shape is None or self._has_shape(task))
+            and self.finds_text(task)
         )
+
+    def finds_text(self, task: Task) -> bool:
+        """Return True if the task has the text, or if no text is searched for."""
+        error = task.error and (task.error.type, task.error.message)
+        return self._has_text(task.task_id, task.key or "", *(error or ()))
+
+    def _has_text(self, *places: str) -> bool:
+        if self.text is None:
+            return True
+        if self.any_case:
+            return any(self.text.casefold() in place.casefold() for place in places)
+        return any(self.text in place for place in places)
 
     def _has_shape(self, task: Task) -> bool:
         from lifoq.client.failure_kind import Kind  # noqa: PLC0415 - not where tasks are only put

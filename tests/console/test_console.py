@@ -392,6 +392,41 @@ def test_what_ended_is_shown_and_each_type_with_its_numbers(queue, host, console
     assert '{ "cents": 4 }' in console.page("/task?id=done0")
 
 
+def test_a_search_finds_a_part_of_an_id_a_key_or_an_error_in_every_status(queue, console):
+    fail(queue, "b1", error="TimeoutError", message="No Needle here")
+    queue.put("a", task_id="needle-2")
+    queue.put("a", task_id="b3", key="the NEEDLE's", delay=60)
+    queue.put("a", task_id="b4", key="needle")
+    task = queue.store.claim("b4", claim_id="c", lease=30)
+    queue.put("a", task_id="needle-5")
+    queue.cancel("needle-5")
+    queue.put("b", {"in": "needle"}, task_id="b6")
+    _, page = console.ask("/search?q=needle&all=1")
+    found = re.findall(r'href="/task\?id=([^"]*)"', page)
+    assert found == ["needle-2", "b3", "b4", "b1", "needle-5"]
+    assert "Pending: all 2" in console.page("/search?q=needle")
+    queue.store.succeed(task, "null")
+    assert 'href="/task?id=b4"' in console.ask("/search?q=needle")[1]
+    assert "Nothing has “needle”" in console.page("/search?q=needle&type=b")
+    assert console.ask("/search?q=needle-2") == (303, "/task?id=needle-2")
+    assert "exactly this id: needle-2 , PENDING" in console.page("/search?q=needle-2&all=1")
+    assert "Nothing" not in console.page("/search")
+
+
+def test_a_search_says_what_it_looked_through_and_the_list_goes_on(queue, console):
+    queue.put("a", task_id="needle")
+    for number in range(1_500):
+        queue.put("a", task_id=f"t{number}")
+    shown = console.page("/search?q=eedl")
+    assert "Nothing has “eedl”" in shown
+    assert "Pending: the newest 1,000. Look further" in shown
+    assert "Failure: all 0" in shown
+    shown = console.page("/tasks?status=PENDING&text=EEDL")
+    assert "1 shown of 1,501 read" in shown
+    assert "Cancel 1 task?" in console.page("/bulk?status=PENDING&text=eedl")
+    assert "Cancel 0 tasks?" in console.page("/bulk?status=PENDING&text=EEDL")
+
+
 def test_white_space_at_the_ends_of_names_is_part_of_them(queue, console):
     fail(queue, " t ", task_type=" a ")
     assert "failed for good" in console.page("/task?id=+t+")
@@ -402,7 +437,7 @@ def test_white_space_at_the_ends_of_names_is_part_of_them(queue, console):
 def test_what_task_code_wrote_is_text_and_no_page(queue, console):
     fail(queue, "<img src=x>", task_type="<i>title\x1b[2J\u202e")
     lists = ("/types", "/tasks?status=FAILURE", "/bulk?status=FAILURE")
-    for path in (*lists, "/task?id=%3Cimg+src%3Dx%3E"):
+    for path in (*lists, "/search?q=img&all=1", "/task?id=%3Cimg+src%3Dx%3E"):
         _, text = console.ask(path)
         assert r"title\u001b[2J\u202e" in text
         for written in ("<script>alert", "<img", "<i>", "\x1b", "\u202e"):
@@ -854,6 +889,23 @@ def test_a_person_puts_a_task_and_puts_it_again_with_another_payload(
 
 
 @in_a_browser
+def test_a_person_finds_a_task_by_a_part_of_its_error_and_opens_it(
+    queue, console, browser: Browser
+):
+    fail(queue, "b1", message="no route to <host>")
+    fail(queue, "b2", message="another")
+    browser.open(f"http://{console.host}/enter?token={TOKEN}")
+    browser.fill("q", "route to <HOST>")
+    browser.press("Find")
+    assert "TimeoutError" not in browser.text
+    browser.press("b1")
+    assert "FAILURE b1" in browser.text
+    browser.fill("q", "b2")
+    browser.press("Find")
+    assert "FAILURE b2" in browser.text
+
+
+@in_a_browser
 def test_a_tasks_log_is_loaded_into_its_page_and_stays_there_when_that_refreshes(
     queue, start, browser: Browser
 ):
@@ -876,7 +928,7 @@ def test_nothing_is_cut_on_a_phone(queue, start, tmp_path):
     console = start(queue, cloudwatch=Metrics(TasksPending=1e6, TasksShed=20))
     style = f"<style>{console.ask('/static/console.css')[1]}</style>"
     paths = ("/?range=7d", "/types", "/tasks?status=FAILURE", "/tasks?status=DELAYED")
-    paths += ("/put", "/put?from=waits", "/put?from=" + 60 * "long")
+    paths += ("/search?q=long&all=1", "/put", "/put?from=waits", "/put?from=" + 60 * "long")
     paths += ("/task?id=" + 60 * "long", "/task?id=waits", "/bulk?status=FAILURE")
     frames = ""
     for path in paths:
