@@ -22,7 +22,7 @@ ENDED: Final = (Status.SUCCESS, Status.CANCELLED)
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """What was found of one status."""
+    """The tasks of one status that were found."""
 
     status: Status
     tasks: list[Task]
