@@ -88,6 +88,8 @@ class Preview(StrEnum):
     """N: microseconds."""
     TIMEOUT = "timeout"
     """N: microseconds."""
+    ALONE = "alone"
+    """N: 1 if the task is to share no call of a handler with others (see ``run.call``)."""
 
 
 AttributeType = Literal["S", "N", "L", "M"]

@@ -1,7 +1,7 @@
 """A task: as the producer asks for it, as it stands in the table, and how it failed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from lifoq.items.history import History  # not where no attempt has failed
 
 _PLACES: Final = (*CARRIED, *LOOKED_AT)
-_PREVIEW: Final = tuple(field for _, _, field in LOOKED_AT)
+_PREVIEW: Final = tuple(place for _, _, place in LOOKED_AT)
 Duration = float | timedelta
 """Seconds, or a timedelta."""
 IfExists = Literal["keep", "replace"]
@@ -315,6 +315,9 @@ class Task:
     """The time of one attempt in place of its type's own time, in microseconds."""
     payload_bytes: int = 0
     """The size of the payload's JSON in the item, in bytes; 0 if it lies in the queue's bucket."""
+    preview: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """The attribute ``preview``, with fields that a newer release may have written; empty where the
+    item has none."""
 
     @property
     def terms(self) -> "dict[Term, Any]":
@@ -322,10 +325,9 @@ class Task:
         return {term: term.rule.given(kept) for term in SHOWN if (kept := getattr(self, term.name))}
 
     @property
-    def preview(self) -> dict[str, Any]:
-        """The attribute ``preview``, by the terms that this release knows; empty where it has
-        none."""
-        return {place: kept for name, _, place in LOOKED_AT if (kept := getattr(self, name))}
+    def alone(self) -> bool:
+        """True if the task shares no call of a handler with others: it has failed in one."""
+        return bool(self.preview.get(Preview.ALONE))
 
     @property
     def waiting(self) -> bool:
@@ -385,6 +387,7 @@ class Task:
             parked=reader.parked(),
             cancel_asked=reader.optional_number(Attribute.CANCEL_ASKED),
             payload_bytes=0 if isinstance(payload, Large) else jsontext.size(payload),
+            preview=reader.preview(),
             **reader.carried(),
         )
 
@@ -479,15 +482,21 @@ class _Reader:
             for name, rule, attribute in CARRIED
             if attribute in self._item
         }
+        preview = self.preview()
+        for name, rule, place in LOOKED_AT:
+            if place in preview:
+                found[name] = self._term(rule, place, preview[place])
+        return found
+
+    def preview(self) -> dict[str, Any]:
         preview = self._item.get(Attribute.PREVIEW)
         if preview is None:
-            return found
+            return {}
         if not isinstance(preview, dict):
             raise self._wrong_type(Attribute.PREVIEW, preview)
-        for name, rule, field in LOOKED_AT:
-            if field in preview:
-                found[name] = self._term(rule, field, preview[field])
-        return found
+        if Preview.ALONE in preview:
+            self._number(Preview.ALONE, preview[Preview.ALONE])
+        return preview
 
     def _term(self, rule: Rule, place: str, value: object) -> Any:
         if rule.attribute_type == "N":

@@ -206,6 +206,11 @@ def uncounted(retry: Change, task: Task, *, now: int, error: TaskError) -> Chang
     return replace(retry, set={**retry.set, **history, A.ATTEMPTS: task.attempts - 1})
 
 
+def alone(retry: Change, task: Task) -> Change:
+    """A retry of a task that shares no call of a handler with others from now on."""
+    return replace(retry, set={**retry.set, A.PREVIEW: {**task.preview, Preview.ALONE: 1}})
+
+
 def end_cancelled(*, task: Task, now: int, error: TaskError | None, lifetimes: Lifetimes) -> Change:
     """TAKEN → CANCELLED: its handler has stopped, or failed with ``error``."""
     return Change(
@@ -352,6 +357,7 @@ def redrive(*, task: Task, stamp: int, lifetimes: Lifetimes) -> Change:
     stays until the next end, so that one sees why it was redriven. Who waited for the first end was
     told of it: the token goes."""
     expires = stamp + microseconds(lifetimes.deadline)
+    preview = {name: value for name, value in task.preview.items() if name != Preview.ALONE}
     return Change(
         when=(StatusIs(Status.FAILURE),),
         set={
@@ -362,8 +368,12 @@ def redrive(*, task: Task, stamp: int, lifetimes: Lifetimes) -> Change:
             A.EXPIRES_AT: expires,
             A.TTL: seconds_up(expires),
             **lifetimes.shed_at(expires, waited_for=False),
+            **({A.PREVIEW: preview} if preview else {}),
         },
-        remove=(A.CLAIM_ID, A.FINISHED_AT, A.LEASES_LOST, A.TASK_TOKEN, A.CANCEL_ASKED),
+        remove=(
+            *(A.CLAIM_ID, A.FINISHED_AT, A.LEASES_LOST, A.TASK_TOKEN, A.CANCEL_ASKED),
+            *(() if preview else (A.PREVIEW,)),
+        ),
     )
 
 

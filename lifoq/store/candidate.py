@@ -38,6 +38,11 @@ class Candidate:
         return head_start
 
     @property
+    def alone(self) -> bool:
+        """True if the task shares no call of a handler with others: it has failed in one."""
+        return bool(self.preview.get(Preview.ALONE))
+
+    @property
     def since(self) -> int:
         """When the task began to wait, in epoch microseconds."""
         return self.created - self.head_start
@@ -93,7 +98,7 @@ def row_after(task: Task, change: Change) -> Item:
         Attribute.TASK_TYPE: task.task_type,
         Attribute.EXPIRES_AT: task.expires_at,
         **({} if task.key is None else {Attribute.TASK_KEY: task.key}),
-        **({Attribute.PREVIEW: preview} if (preview := task.preview) else {}),
+        **({Attribute.PREVIEW: task.preview} if task.preview else {}),
     }
     left = {name: value for name, value in before.items() if name not in change.remove}
     return {str(name): value for name, value in {**left, **change.set}.items()}

@@ -135,10 +135,17 @@ class WorkerWrites(NewItems):
         return self._end(task, change, Status.FAILURE)
 
     def retry(
-        self, task: Task, error: TaskError, *, delay: float, counts: bool = True
+        self,
+        task: Task,
+        error: TaskError,
+        *,
+        delay: float,
+        counts: bool = True,
+        alone: bool = False,
     ) -> Candidate | None:
         """Return the task to the queue: DELAYED for ``delay`` seconds, or PENDING at once where it
-        is 0. ``counts=False`` takes the attempt back from ``attempts``.
+        is 0. ``counts=False`` takes the attempt back from ``attempts``. ``alone``: True if the task
+        shares no call of a handler with others from now on.
 
         Raises LeaseLost; Cancelled: call ``end_cancelled``.
         """
@@ -154,6 +161,8 @@ class WorkerWrites(NewItems):
             )
         if not counts:
             change = transitions.uncounted(change, task, now=now, error=error)
+        if alone and not task.alone:
+            change = transitions.alone(change, task)
         return self._end(task, change, becomes)
 
     def end_cancelled(self, task: Task, error: TaskError | None = None) -> Candidate | None:

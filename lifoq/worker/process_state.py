@@ -3,7 +3,7 @@ a slot is taken until its handler has returned."""
 
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lifoq.basics.host import Host
 from lifoq.errors import InvalidInput
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from lifoq.worker.limits.adaptive_concurrency import AdaptiveConcurrency
     from lifoq.worker.limits.kept_limits import KeptLimits
     from lifoq.worker.limits.quota import Quotas
+
+MOST_IN_BATCHES: Final = 500
+"""Tasks of a type at a time, if it has batches: each is claimed and settled in a thread of its own,
+and Lambda gives a process 1,024
+(https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +75,7 @@ class ProcessState:
             kept=_kept(limits, host) if adaptive else None,
         )
         state.check_timeouts()
+        state.check_batches()
         return state
 
     @property
@@ -89,6 +95,19 @@ class ProcessState:
                     timeout,
                     f"is beyond the worker's task_timeout of {longest:g} s; "
                     "raise task_timeout of the queue, or shorten the task",
+                )
+
+    def check_batches(self) -> None:
+        """Raise InvalidInput if a worker would hold too many tasks of a type that has batches."""
+        for kind in self.registry:
+            calls = min(self.settings.in_flight, kind.in_flight or self.settings.in_flight)
+            if kind.batch and kind.batch > 1 and calls * kind.batch > MOST_IN_BATCHES:
+                raise InvalidInput(
+                    f"{kind.name}.batch",
+                    kind.batch,
+                    f"makes {calls * kind.batch:,} tasks at a time with in_flight {calls}, and "
+                    f"{MOST_IN_BATCHES} are the most: give the type an in_flight of "
+                    f"{MOST_IN_BATCHES // kind.batch}, or make smaller batches",
                 )
 
 

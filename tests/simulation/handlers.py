@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
-from lifoq.errors import Busy, Cancelled, Fail, Retry
+from lifoq.errors import Busy, Cancelled, Fail, LifoqError, Retry
 from lifoq.items.schema import Attribute
 from lifoq.items.task import NewTask
 from lifoq.worker.handlers.backoff import Backoff
@@ -13,6 +13,7 @@ from lifoq.worker.handlers.context import Context
 from lifoq.worker.handlers.outcome import Done
 from lifoq.worker.handlers.registry import Registry
 from lifoq.worker.settings import WorkerSettings
+from tests.simulation.batches import BATCHES, ONE_CALL, WAITS, check_batch
 from tests.simulation.cancelling import asks
 from tests.simulation.database import Database
 from tests.simulation.history import Violation
@@ -31,6 +32,7 @@ TYPES: Final = (
     "brief",
     "single",
     "slow-start",
+    *BATCHES,
     *PER_KEY,
     UNREGISTERED,
 )
@@ -39,8 +41,8 @@ SHARED: Final = ("single", "slow-start", "pair", "pair", "steady", "steady", "st
 """To draw from as well, where limits hold over all workers together."""
 RATES: Final = {"slow-start": 0.5, "steady": 2.5, "steady-pair": 3.0}
 """Starts per second on one machine, or on all."""
-CAPS: Final = {"single": 1, "pair": 2, "steady-pair": 2}
-"""Tasks at a time on one machine, or on all."""
+CAPS: Final = {"single": 1, "pair": 2, "steady-pair": 2, "single-bulk": 1}
+"""Calls at a time on one machine, or on all."""
 ADAPTIVE: Final = ("plain", "brief", *CAPS, *RATES)
 """Where a scenario says so."""
 
@@ -92,6 +94,7 @@ def max_attempts(settings: WorkerSettings) -> dict[str, int]:
 class TaskCode:
     def __init__(self, database: Database, scenario: Scenario) -> None:
         self._database = database
+        self._scenario = scenario
         self._settings = scenario.worker
         self._types = types(scenario)
         self._adaptive = adaptive(scenario)
@@ -131,6 +134,7 @@ class TaskCode:
                 self._inside.subtract(places)
                 self._database.together.ends(context.task_type, _claim(context))
 
+        self._register_batches(registry, machine, refused)
         registry.task("plain", adaptive_concurrency="plain" in self._adaptive)(run)
         registry.task("stubborn", max_attempts=6, backoff=Backoff(min_seconds=0.2, immediate=2))(
             run
@@ -147,6 +151,38 @@ class TaskCode:
         for name, per_key in PER_KEY.items():
             registry.task(name, per_key=per_key)(run)
         return registry
+
+    def _register_batches(
+        self, registry: Registry, machine: Machine, refused: set[str] | None
+    ) -> None:
+        def run_batch(payloads: list[Any], contexts: list[Context]) -> Any:
+            first = contexts[0]
+            places = [(machine.name, name) for name in ("", first.task_type)]
+            self._inside.update(places)  # one call
+            try:
+                check_batch(contexts, self._database.history, self._scenario)
+                if len(contexts) > 1:
+                    self._database.trace.add(ONE_CALL)
+                self._begins_together(machine, first)
+                self._assert_room(places, first)
+                return self._batch(machine, payloads, contexts, self._inside[places[1]])
+            except Busy:
+                if refused is not None:
+                    refused.add(first.task_type)
+                raise
+            except Violation as violation:
+                if violation.task_id not in self._database.damaged:
+                    machine.scheduler.failure = violation
+                raise
+            finally:
+                machine.scheduler.current.claim = None
+                self._inside.subtract(places)
+                self._database.together.ends(first.task_type, _claim(first))
+
+        for name, size in BATCHES.items():
+            registry.task(name, batch=size, batch_wait=WAITS[name], in_flight=CAPS.get(name))(
+                run_batch
+            )
 
     def _assert_room(self, places: list[tuple[str, str]], context: Context) -> None:
         """Within the caps on tasks in flight; one that hangs counts as well, after its timeout and
@@ -182,6 +218,30 @@ class TaskCode:
         machine.now()  # a dead machine has no effect
         self.finished.add(claim)
         return value
+
+    def _batch(
+        self, machine: Machine, payloads: list[Any], contexts: list[Context], inside: int
+    ) -> Any:
+        """Do what task code does for each task, and answer by the list, by task, or not at all."""
+        draw, answers = self._database.draw, list[Any]()
+        try:
+            self._visit(machine, contexts[0], inside)
+        except Busy as busy:
+            for context in contexts:
+                context.answer(Busy(_signed(context), after=busy.after))
+            raise
+        for payload, context in zip(payloads, contexts, strict=True):
+            self._begin(machine, context)
+            try:
+                answers.append(self._attempt(machine, payload, context))
+            except (LifoqError, RuntimeError, SystemExit) as error:
+                answers.append(error)
+            if draw.random() < 0.1:
+                context.answer(answers[-1])
+        if draw.random() < 0.3 * self._database.faults.breaker:
+            raise LookupError("the batch has failed")
+        silent = draw.random() < 0.3 * self._database.faults.breaker
+        return draw.choice((None, answers[:-1], 5)) if silent else answers
 
     def _begin(self, machine: Machine, context: Context) -> None:
         machine.scheduler.current.claim = claim = _claim(context)

@@ -18,6 +18,7 @@ from lifoq.store.candidate import candidate_of
 from lifoq.store.memory import MemoryTable
 from lifoq.store.table import Cursor, Page, Span
 from lifoq.worker.settings import WorkerSettings
+from tests.simulation.batches import BATCHES, is_alone
 from tests.simulation.history import Violation
 from tests.simulation.keys import limited
 from tests.simulation.machine import Machine
@@ -122,6 +123,7 @@ class Polls:
         """When a task of a type was last seen to be at work."""
         self._ended: dict[str, int] = {}
         """When an attempt of a task was last seen to be over."""
+        self._granted: set[str] = set()
         self._settled: set[str] = set()
         """Claims whose outcome was sent."""
         self._slot_since: int | None = 0
@@ -224,7 +226,8 @@ class Polls:
     def _has_had_less(self, one: Item, other: Item, poll: Poll) -> bool:
         """Return True if the key of ``one`` must come first, and none was claimed between."""
         key, others = one.get(Attribute.TASK_KEY), other.get(Attribute.TASK_KEY)
-        of_a_class = self._scheduling_class(one)[::2] == self._scheduling_class(other)[::2]
+        here, there = self._scheduling_class(one), self._scheduling_class(other)
+        of_a_class = (here[0], here[2:]) == (there[0], there[2:])
         if not of_a_class or limited(one) or poll.used is None or poll.tried > 1:
             return False
         if clearly_first(poll.used, others, key):
@@ -236,7 +239,9 @@ class Polls:
         task_type = str(item[Attribute.TASK_TYPE])
         suspected_poison = bool(item.get(Attribute.LEASES_LOST))
         free = task_type in self._free_types - self._adaptive_types - self.refused_types
-        return None if free else task_type, limited(item), suspected_poison
+        batched = is_alone(item) if task_type in BATCHES else None
+        free = free and batched is None
+        return None if free else task_type, limited(item), suspected_poison, batched
 
     def _assert_none_starves(self, seconds: float) -> None:
         """Raise a Violation if a task that can start was in sight for ``seconds`` and was not
@@ -292,6 +297,7 @@ class Polls:
         """It was written."""
         if claims(change):
             self.last_claim = self._machine.true_time()
+            self._granted.add(claim_of(change))
         elif Attribute.TASK_STATUS in change.set:
             self._rows.pop(task_id, None)  # it may come back with another
             self._ended[task_id] = self._machine.true_time()
@@ -339,7 +345,8 @@ class Polls:
         """Return the attempts whose strands are there, and note if a slot is free."""
         now = self._machine.true_time()
         self._at_work_at |= dict.fromkeys((a.task_type for a in self._attempts.values()), now)
-        for strand in [s for s in self._attempts if s not in s.power.strands]:
+        gone = [s for s in self._attempts if s not in s.power.strands]
+        for strand in [s for s in gone if not self._shares_a_call(self._attempts[s])]:
             over = self._attempts.pop(strand)
             self._ended[over.task_id] = now
             self._used.ends(over.claim_id, now)
@@ -348,6 +355,11 @@ class Polls:
         elif self._slot_since is None:
             self._slot_since = now
         return list(self._attempts.values())
+
+    def _shares_a_call(self, attempt: Attempt) -> bool:
+        """Return True if the strand of another attempt works on its task, in a batch."""
+        stands = attempt.claim_id in self._granted - self._settled
+        return stands and attempt.task_type in BATCHES and not attempt.is_suspected_poison
 
 
 def assert_reach(

@@ -10,6 +10,7 @@ from lifoq.items.change import Item
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import WAITING, Preview, Status
 from lifoq.items.schema import Attribute as A
+from tests.simulation.batches import check_mark, is_alone
 from tests.simulation.cancelling import (
     asks,
     check_asking,
@@ -235,6 +236,9 @@ class Rules:
         if (write.was, write.becomes) != (T, T):
             same = before.get(A.CHECKPOINT) == after.get(A.CHECKPOINT)
             require(write, same, "its checkpoint changed")
+        retried = write.was is T and write.becomes in (P, D) and write.role is Role.WORKER
+        error_type = json.loads(after[A.ERROR])["type"] if retried else None
+        check_mark(write, before, after, error_type=error_type)
         if (write.was, write.becomes) != (F, P):
             same = before[A.EXPIRES_AT] == after[A.EXPIRES_AT]
             require(write, same, "its deadline changed")
@@ -250,7 +254,9 @@ class Rules:
         require(write, after[A.TASK_UPDATED] == write.clock, "fell back at another time")
         since = before[A.TASK_CREATED] - before[A.PREVIEW][Preview.HEAD_START]
         fallen = {**before, A.TASK_CREATED: since, A.TASK_UPDATED: write.clock}
-        del fallen[A.PREVIEW]
+        fallen[A.PREVIEW] = {Preview.ALONE.value: 1}
+        if not is_alone(before):
+            del fallen[A.PREVIEW]
         require(write, after == fallen, "did not only fall back")
 
     def _claim(self, write: Write, before: Item, after: Item, history: History) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Final
 
+from tests.simulation.batches import ONE_CALL
 from tests.simulation.database import DAMAGES
 from tests.simulation.fleet import HANDS_BACK
 from tests.simulation.history import Violation
@@ -18,7 +19,7 @@ from tests.simulation.shares import JUDGED
 from tests.simulation.together import TOGETHER
 from tests.simulation.world import World
 
-NOTABLE: Final = WAYS | TURNS | KEY_FINDINGS | TOGETHER | DAMAGES | {HANDS_BACK, JUDGED}
+NOTABLE: Final = WAYS | TURNS | KEY_FINDINGS | TOGETHER | DAMAGES | {HANDS_BACK, JUDGED, ONE_CALL}
 """The events that must occur, for the rules to have been put to the test."""
 
 

@@ -22,6 +22,8 @@ TERMS = {
     "rate_limit": 0.5,
     "per_key": 4,
     "adaptive_concurrency": True,
+    "batch": 5,
+    "batch_wait": 0.5,
 }
 """Each term of a task type, with a value that is not its default."""
 NO_TERMS = {"name", "handler", "timed", "is_async"}
@@ -98,6 +100,37 @@ def test_what_could_not_run_a_task_is_refused_where_it_is_registered(handler, se
     with pytest.raises(InvalidInput, match=sentence):
         registry.task("a")(handler)
     assert registry.get("a") is None
+
+
+@pytest.mark.parametrize(
+    ("terms", "sentence"),
+    [
+        ({"batch": 0}, r"a\.batch=0: must be a whole number from 1"),
+        ({"batch": 101}, r"a\.batch=101: is more than 100 tasks"),
+        ({"batch": 2.5}, r"a\.batch=2\.5: must be a whole number"),
+        ({"batch_wait": 0.2}, r"a\.batch_wait=0\.2: .* give batch, too"),
+        ({"batch": 5, "batch_wait": -1}, r"a\.batch_wait=-1: must be a number of seconds from 0"),
+        ({"batch": 5, "batch_wait": 61}, r"a\.batch_wait=61: is longer than 60 s"),
+    ],
+)
+def test_a_batch_that_makes_no_sense_is_refused_where_it_is_registered(terms, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        Registry().task("a", **terms)(yields_nothing)
+
+
+@pytest.mark.parametrize(
+    ("terms", "in_flight", "fits"),
+    [({}, 10, False), ({}, 5, True), ({"in_flight": 5}, 10, True), ({"in_flight": 6}, 10, False)],
+)
+def test_a_worker_that_would_hold_too_many_tasks_in_batches_is_refused(terms, in_flight, fits):
+    registry = Registry()
+    registry.task("a", batch=100, **terms)(yields_nothing)
+    settings = WorkerSettings(in_flight=in_flight)
+    if fits:
+        Processor(Queue.in_memory().store, registry, settings)
+    else:
+        with pytest.raises(InvalidInput, match="give the type an in_flight of 5, or make smaller"):
+            Processor(Queue.in_memory().store, registry, settings)
 
 
 # Which are a worker's own

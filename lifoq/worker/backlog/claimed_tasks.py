@@ -1,5 +1,6 @@
 """The tasks that a run holds or is claiming, and those it was just refused."""
 
+from collections import Counter
 from typing import Final, Generic, TypeVar
 
 from lifoq.basics.host import microseconds
@@ -15,8 +16,8 @@ CLAIM_REFUSED_FOR: Final = 0.5
 MOST_REFUSED: Final = 1_000
 """Number of refusals at which those whose time is over are forgotten."""
 CROWD: Final = 1.5
-"""Tasks per slot that are claimed and not settled, at the most. More would take the processor's
-time and the connections from one another."""
+"""Calls per slot whose tasks are claimed and not all settled, at the most. More would take the
+processor's time and the connections from one another."""
 
 
 class ClaimedTasks(Generic[Attempt]):
@@ -32,10 +33,21 @@ class ClaimedTasks(Generic[Attempt]):
         self._refused: dict[str, int] = {}
         """The end of the time for which each refusal is remembered."""
         self._suspected_poison: str | None = None
+        self._call_of: dict[str, int] = {}
+        """The number of the call that each task shares with those that were claimed with it."""
+        self._calls: Counter[int] = Counter()
+        """The tasks that are left of each call."""
+        self._number = 0
+
+    def begins_call(self) -> None:
+        """Begin another call: the tasks whose claims are sent from now on share it."""
+        self._number += 1
 
     def asks(self, row: Candidate, now: int) -> None:
         """Note that the task's claim is sent."""
         self._asked[row.task_id] = now
+        self._call_of[row.task_id] = self._number
+        self._calls[self._number] += 1
         if row.suspected_poison:
             self._suspected_poison = row.task_id
 
@@ -47,7 +59,7 @@ class ClaimedTasks(Generic[Attempt]):
     def not_started(self, task_id: str) -> None:
         """Note that the claim gave nothing to run."""
         del self._asked[task_id]
-        self._forget_suspected_poison(task_id)
+        self._forget(task_id)
 
     def refused(self, task_id: str, now: int) -> None:
         """Leave the task alone for CLAIM_REFUSED_FOR seconds after ``now``: another worker was
@@ -59,7 +71,7 @@ class ClaimedTasks(Generic[Attempt]):
     def settled(self, task_id: str) -> None:
         """Note that the attempt has ended."""
         del self.in_flight[task_id]
-        self._forget_suspected_poison(task_id)
+        self._forget(task_id)
 
     def has(self, task_id: str, now: int) -> bool:
         """Return True if the run has this task, or was refused it a moment ago."""
@@ -79,7 +91,7 @@ class ClaimedTasks(Generic[Attempt]):
     def crowded(self) -> bool:
         """True if no more is to be claimed. Outcomes are written after the slot is free, and this
         bounds how many are waiting to be written."""
-        return len(self._asked) + len(self.in_flight) >= self._crowd
+        return len(self._calls) >= self._crowd
 
     @property
     def has_suspected_poison(self) -> bool:
@@ -92,6 +104,10 @@ class ClaimedTasks(Generic[Attempt]):
         """The moment until which the next poll waits for the answers to claims."""
         return max(self._asked.values(), default=0) + microseconds(CLAIM_PATIENCE)
 
-    def _forget_suspected_poison(self, task_id: str) -> None:
+    def _forget(self, task_id: str) -> None:
+        number = self._call_of.pop(task_id)
+        self._calls[number] -= 1
+        if not self._calls[number]:
+            del self._calls[number]
         if self._suspected_poison == task_id:
             self._suspected_poison = None

@@ -10,6 +10,7 @@ from lifoq.items.schema import Status
 from lifoq.store.candidate import Candidate, Candidates
 from lifoq.store.table import LARGEST_PAGE, Cursor
 from lifoq.worker.backlog.background_calls import BackgroundCalls, Poll, Shown, ShownBehind
+from lifoq.worker.backlog.batches import Batches
 from lifoq.worker.backlog.busy_keys import BusyKeys
 from lifoq.worker.backlog.claim_order import ClaimOrder
 from lifoq.worker.backlog.claimed_tasks import ClaimedTasks
@@ -39,6 +40,7 @@ class Poller:
         held: ClaimedTasks[Any],
         keys: BusyKeys,
         timing: PollTiming,
+        batches: Batches,
         now: int,
     ) -> None:
         """``clock``: the queue's time, in epoch microseconds. ``first_page``: rows of a poll's
@@ -52,7 +54,8 @@ class Poller:
         self._held = held
         self._keys = keys
         self._timing = timing
-        self._first_page = first_page
+        self._batches = batches
+        self._first_page = max(first_page, batches.largest)
 
         # The poller's own: what it has read, and what it waits for.
         self._view = self._new_view(now)
@@ -169,6 +172,17 @@ class Poller:
             self._view.drop(row)  # it has expired, or was seen twice, in two places
         return None
 
+    def next_of(self, scheduling_class: SchedulingClass, now: int) -> Candidate | None:
+        """Return the first task of a class, whose type may start; as ``next``."""
+        return self.next(scheduling_class.__eq__, now)
+
+    def batch_wait(self, scheduling_class: SchedulingClass) -> float:
+        """Return the seconds until a batch of a class may begin, by the rows that were read."""
+        if self._batches.size(scheduling_class) == 1:
+            return 0.0
+        rows = self._view.rows(scheduling_class)
+        return self._batches.wait(scheduling_class, rows, now=self._clock())
+
     def starts(self, row: Candidate) -> None:
         """Take the row out of the view: it is being claimed, and is not given again unless it comes
         back."""
@@ -234,6 +248,7 @@ class Poller:
         """Return the seconds until the limits let the first of the waiting tasks start, as far as
         one can know."""
         waits = [self._limits.wait(task_type) for task_type in self._view.types]
+        waits += map(self.batch_wait, self._view.classes)
         return min((wait for wait in waits if wait > 0), default=math.inf)
 
     def _shows_held(self, page: Candidates, now: int) -> bool:

@@ -29,6 +29,12 @@ class SchedulingClass(NamedTuple):
     task_type: str
     suspected_poison: bool
     """True for the suspected poison of the type, which is a class of its own."""
+    alone: bool = False
+    """True for those that share no call of the handler, which are a class of their own."""
+
+    @classmethod
+    def of(cls, row: Candidate) -> "SchedulingClass":
+        return cls(row.task_type, row.suspected_poison, row.alone)
 
 
 OLDEST: Final[Place] = (float("-inf"), "")
@@ -106,7 +112,7 @@ class BacklogView:
 
     def drop(self, row: Candidate) -> None:
         """Forget a row: it is being claimed, or can never start."""
-        self._classes[_class_of(row)].drop(self._key_of(row), _place(row))
+        self._classes[SchedulingClass.of(row)].drop(self._key_of(row), _place(row))
 
     @property
     def has_gap(self) -> bool:
@@ -159,11 +165,18 @@ class BacklogView:
                         break  # the others of this class come after it
 
     @property
+    def classes(self) -> Collection[SchedulingClass]:
+        """The scheduling classes of which rows wait."""
+        return [scheduling_class for scheduling_class, rows in self._classes.items() if rows]
+
+    def rows(self, scheduling_class: SchedulingClass) -> Iterator[Candidate]:
+        """Yield the rows of a class that wait, key by key."""
+        yield from self._classes[scheduling_class].rows()
+
+    @property
     def types(self) -> Collection[str]:
         """The task types of which rows wait."""
-        return {
-            scheduling_class.task_type for scheduling_class, rows in self._classes.items() if rows
-        }
+        return {scheduling_class.task_type for scheduling_class in self.classes}
 
     @property
     def keys(self) -> Collection[Key]:
@@ -191,7 +204,7 @@ class BacklogView:
 
     def _remember(self, rows: Iterable[Candidate]) -> None:
         for row in rows:
-            scheduling_class = _class_of(row)
+            scheduling_class = SchedulingClass.of(row)
             if scheduling_class not in self._classes:
                 self._classes[scheduling_class] = ViewIndex(newest_first=self.newest_first)
             self._classes[scheduling_class].remember(self._key_of(row), _place(row), row)
@@ -199,10 +212,6 @@ class BacklogView:
     def _before(self, one: Place, other: Place) -> bool:
         """Return True if ``one`` is nearer to the front of the queue."""
         return one > other if self.newest_first else one < other
-
-
-def _class_of(row: Candidate) -> SchedulingClass:
-    return SchedulingClass(row.task_type, row.suspected_poison)
 
 
 def _place(row: Candidate) -> Place:

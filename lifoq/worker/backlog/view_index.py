@@ -46,6 +46,12 @@ class ViewIndex:
             key = _key_of(name)
             yield key, self._of_key[key][self._head][1]
 
+    def rows(self) -> Iterator[Candidate]:
+        """Yield all rows, key by key."""
+        for entries in self._of_key.values():
+            for _, row in entries:
+                yield row
+
     @property
     def keys(self) -> Collection[Key]:
         return self._of_key.keys()

@@ -1,7 +1,7 @@
-"""Log records of task code, which carry the id of its task."""
+"""Log records of task code, which carry the id of its task, or the ids of a batch's tasks."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
@@ -9,7 +9,7 @@ from typing import Final
 from lifoq.basics.shown import harmless
 
 FIELD: Final = "taskId"
-_TASK: ContextVar[str | None] = ContextVar("the id of the task whose handler runs", default=None)
+_TASK: ContextVar[str | None] = ContextVar("the ids of the tasks whose handler runs", default=None)
 
 
 class Formatter(logging.Formatter):
@@ -27,10 +27,10 @@ def current() -> str | None:
 
 
 @contextmanager
-def handling(task_id: str) -> Iterator[None]:
-    """Have log records carry the task's id in this thread, and in the async handler that it waits
-    for."""
-    token = _TASK.set(task_id)
+def handling(task_ids: Sequence[str]) -> Iterator[None]:
+    """Have log records carry the tasks' ids, with a comma between two, in this thread, and in the
+    async handler that it waits for."""
+    token = _TASK.set(",".join(task_ids))
     try:
         yield
     finally:

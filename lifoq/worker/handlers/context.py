@@ -36,11 +36,13 @@ class Context:
         max_attempts: int,
         ends_at: int,
         async_handlers: "AsyncHandlers | None" = None,
+        answers: dict[str, Any] | None = None,
     ) -> None:
         """Make the context of an attempt, as the worker does. ``lease`` tells the seconds for which
         the task may be leased now. ``ends_at``: when the attempt counts as timed out, in
         microseconds of the host's monotonic clock. ``async_handlers``: the event loop of the
-        handler; None if it is not async."""
+        handler; None if it is not async. ``answers``: takes in the answers of a batch's
+        handler, by task id; None if the handler takes one task."""
         self.task_id: str = task.task_id
         """The id of the task."""
         self.task_type: str = task.task_type
@@ -66,6 +68,7 @@ class Context:
         self._lost = threading.Event()
         self._cancelled = threading.Event()
         self._async_handlers = async_handlers
+        self._answers = answers
 
     @property
     def remaining(self) -> float:
@@ -128,6 +131,26 @@ class Context:
         if self.cancelled:
             raise Cancelled(self.task_id)
         self._hold(lambda: self._store.checkpoint(self._task, value, lease=self._lease()))
+
+    def answer(self, answer: Any) -> None:
+        """Answer for this task of a batch. The latest answer counts, whatever the handler returns or
+        raises later. It is written when the handler has ended.
+
+        Args:
+            answer: The result of the task, ``Done``, or an exception such as Retry, Busy or Fail.
+
+        Raises:
+            TypeError: The type has no ``batch``: return the result, or raise.
+
+        Examples:
+            >>> @task("sms.send", batch=25)
+            ... def send(payloads, contexts):
+            ...     for payload, context in zip(payloads, contexts):
+            ...         context.answer({"sent": payload["to"]})
+        """
+        if self._answers is None:
+            raise TypeError("answer() is for handlers with batch: return the result, or raise")
+        self._answers[self.task_id] = answer
 
     async def aheartbeat(self) -> None:
         """Extend the lease: ``heartbeat`` for async handlers.

@@ -56,10 +56,12 @@ class TryAgain:
     """Seconds."""
     counts: bool = True
     """True if the attempt counts towards the task's ``max_attempts``."""
+    alone: bool = False
+    """True if the task shares no call of its handler with others from now on."""
 
     def write(self, store: WorkerWrites, task: Task) -> Candidate | None:
         """The row, where the task waits in the queue again at once."""
-        return store.retry(task, self.error, delay=self.delay, counts=self.counts)
+        return store.retry(task, self.error, delay=self.delay, counts=self.counts, alone=self.alone)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,8 +128,13 @@ def raised(
     backoff: Backoff,
     draw: random.Random,
     now: int,
+    batched: bool = False,
 ) -> Outcome:
-    """The outcome of an attempt at ``task`` whose handler raised, at epoch microseconds ``now``."""
+    """The outcome of an attempt at ``task`` whose handler raised, at epoch microseconds ``now``.
+
+    ``batched``: the task's type has batches. After a fault, which is any error but a Retry, the
+    task runs alone: nobody knows which task of the batch was the cause.
+    """
     described = TaskError.of(error)
     if isinstance(error, Busy):
         # To be refused for lack of room is no attempt: only the deadline ends it.
@@ -139,7 +146,7 @@ def raised(
     delay = _wish(error, delay)
     if now + microseconds(delay) >= task.expires_at:
         return _too_late(described)
-    return TryAgain(error=described, delay=delay)
+    return TryAgain(error=described, delay=delay, alone=batched and not isinstance(error, Retry))
 
 
 def _too_late(error: TaskError) -> GiveUp:

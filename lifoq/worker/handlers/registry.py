@@ -5,7 +5,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
@@ -19,7 +19,10 @@ from lifoq.worker.handlers.context import Context
 Handler = Callable[[Any, Context], Any]
 """Takes the payload and the context; returns a JSON value, or Done with follow-up tasks: at once,
 or, where it is async, when it is awaited."""
-AnyHandler = TypeVar("AnyHandler", bound=Handler)
+BatchHandler = Callable[[list[Any], list[Context]], Any]
+"""Takes the payloads and the contexts of several tasks; returns a list with what a handler of each
+would return, or the exception that it would raise."""
+AnyHandler = TypeVar("AnyHandler", bound=Handler | BatchHandler)
 SetUp = Callable[[], object]
 AnySetUp = TypeVar("AnySetUp", bound=SetUp)
 Around = Callable[[Context], AbstractContextManager[object]]
@@ -28,6 +31,10 @@ AnyAround = TypeVar("AnyAround", bound=Around)
 
 MOST_PER_KEY: Final = 100
 """A claim may have to read so many slots."""
+MOST_PER_BATCH: Final = 100
+"""Tasks of one call: each is claimed and settled in a thread of its own."""
+LONGEST_BATCH_WAIT: Final = 60.0
+"""Seconds: a task that waits for others grows old."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +76,9 @@ class TaskType(Terms):
 
     name: str
     """The name by which producers put tasks of this type."""
-    handler: Handler
-    """The function that runs a task, with whatever surrounds it."""
+    handler: Callable[[Any, Any], Any]
+    """The function that runs a task, with whatever surrounds it: a Handler; with ``batch``, a
+    BatchHandler."""
     backoff: Backoff | None = None
     """The wait before a retry; None leaves it to the worker's settings."""
     timeout: float | None = None
@@ -79,11 +87,32 @@ class TaskType(Terms):
     """False if an attempt may last as long as the worker lets it, whatever the task says."""
     is_async: bool = False
     """True if the handler is a coroutine function."""
+    batch: int | None = None
+    """Tasks that one call of the handler takes at the most; None if it takes one, without a
+    list."""
+    batch_wait: float = 0.0
+    """Seconds for which a task waits, from its put on, until its batch is full."""
 
     def __post_init__(self) -> None:
         self.check_terms(f"{self.name}.")
         if self.timeout is not None:
             check_seconds(f"{self.name}.timeout", self.timeout)
+        self._check_batch()
+
+    def _check_batch(self) -> None:
+        field, wait_field = f"{self.name}.batch", f"{self.name}.batch_wait"
+        check_seconds(wait_field, self.batch_wait, zero=True)
+        if self.batch_wait > LONGEST_BATCH_WAIT:
+            problem = f"is longer than {LONGEST_BATCH_WAIT:g} s; give the put a delay instead"
+            raise InvalidInput(wait_field, self.batch_wait, problem)
+        if self.batch is not None:
+            check_count(field, self.batch)
+            if self.batch > MOST_PER_BATCH:
+                problem = f"is more than {MOST_PER_BATCH} tasks; make smaller batches"
+                raise InvalidInput(field, self.batch, problem)
+        elif self.batch_wait:
+            problem = "is the time in which a batch fills: give batch, too, or leave it out"
+            raise InvalidInput(wait_field, self.batch_wait, problem)
 
 
 def _is_async(function: Any) -> bool:
@@ -101,12 +130,17 @@ def _check_handler(name: str, handler: Any) -> None:
             raise InvalidInput(name, handler, problem)
 
 
-def _awaiting(handler: Handler) -> Handler:
+def _awaiting(handler: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     @functools.wraps(handler)
-    def wait(payload: Any, context: Context) -> Any:
-        return context.wait(handler(payload, context))
+    def wait(payload: Any, context: Any) -> Any:
+        return _contexts(context)[0].wait(handler(payload, context))
 
     return wait
+
+
+def _contexts(given: Context | list[Context]) -> list[Context]:
+    """Return the contexts that a handler is given, as a list: of a batch, or of one task."""
+    return given if isinstance(given, list) else [given]
 
 
 def _wait(coroutine: Any) -> None:
@@ -146,9 +180,11 @@ class Registry:
         rate_limit: float | None = None,
         per_key: int | None = None,
         adaptive_concurrency: bool = False,
+        batch: int | None = None,
+        batch_wait: float = 0.0,
     ) -> Callable[[AnyHandler], AnyHandler]:
         """Decorate the function that runs the tasks of a type: a function of payload and context,
-        plain or async, that returns a JSON value or ``Done``.
+        plain or async, that returns a JSON value or ``Done``; with ``batch``, of lists of them.
 
         Args:
             name: The name of the task type, by which producers put its tasks.
@@ -163,6 +199,11 @@ class Registry:
                 workers; 100 at the most. None: no limit.
             adaptive_concurrency: True if each worker finds by itself how many tasks of this type
                 the downstream takes at a time, at the most ``in_flight``.
+            batch: The tasks of this type that one call of the handler takes, 100 at the most. The
+                handler then gets two lists, payloads and contexts, and ``in_flight``,
+                ``rate_limit`` and adaptive concurrency count calls. None: one task, without lists.
+            batch_wait: The time, in seconds, for which a task waits after its put until its batch
+                is full, 60 at the most. 0: a call takes what waits.
 
         Raises:
             InvalidInput: A term is out of bounds, the type has a handler already, or the handler is
@@ -197,6 +238,8 @@ class Registry:
                 per_key=per_key,
                 adaptive_concurrency=adaptive_concurrency,
                 is_async=_is_async(handler),
+                batch=batch,
+                batch_wait=batch_wait,
             )
             return handler
 
@@ -227,7 +270,8 @@ class Registry:
 
     def around_attempts(self, manager: AnyAround) -> AnyAround:
         """Decorate the function that gives a context manager for an attempt: a session, a span of a
-        trace. It is called with the attempt's context, in the attempt's thread.
+        trace. It is called with the attempt's context, in the thread of the handler. For a batch it
+        is called for each attempt, and the managers are nested.
 
         The exception that the handler raises goes through it. The attempt ends with the exception
         that comes out, or with the handler's own if the manager keeps that back.
@@ -262,12 +306,14 @@ class Registry:
                     self._setup()
             self._is_set_up = True
 
-    def _surrounded(self, handler: Handler) -> Handler:
+    def _surrounded(self, handler: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         @functools.wraps(handler)
-        def attempt(payload: Any, context: Context) -> Any:
+        def attempt(payload: Any, context: Any) -> Any:
             if self._around is None:
                 return handler(payload, context)
-            with self._around(context):
+            with ExitStack() as entered:
+                for one in _contexts(context):
+                    entered.enter_context(self._around(one))
                 try:
                     return handler(payload, context)
                 except BaseException as error:

@@ -3,11 +3,11 @@ handler runs, and its outcome is written."""
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 from lifoq.basics.host import MICROSECONDS, Outbox, OutOfThreads, microseconds
 from lifoq.basics.times import spoken
@@ -26,6 +26,7 @@ from lifoq.items.task_error import TaskError
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
 from lifoq.worker.handlers import allowance
+from lifoq.worker.handlers.answers import Raised, ask
 from lifoq.worker.handlers.attempt_log import handling
 from lifoq.worker.handlers.context import Context
 from lifoq.worker.handlers.outcome import (
@@ -39,13 +40,9 @@ from lifoq.worker.handlers.outcome import (
     returned,
 )
 from lifoq.worker.handlers.registry import TaskType
-from lifoq.worker.limits.limits import Limits
 from lifoq.worker.limits.load_signal import LoadSignal
 from lifoq.worker.process_state import ProcessState
-
-if TYPE_CHECKING:
-    from lifoq.worker.handlers.async_handlers import AsyncHandlers  # not where nothing is async
-    from lifoq.worker.limits.attempt_times import Sample  # not where no type is adaptive
+from lifoq.worker.run.call import Call
 
 log = logging.getLogger("lifoq.attempt")
 
@@ -87,31 +84,27 @@ class Interrupted(Exception):
 class Attempt:
     """An attempt at a claimed task: its handler, its times and its end.
 
-    Three threads touch it. The thread of the attempt runs the handler and, as a rule, writes the
-    outcome. The thread of the run keeps the times. A third writes the outcome if the attempt times
-    out or is handed back. ``begin_settling`` decides which of them writes it.
+    Three threads touch it. The thread that calls the handler decides the outcome and, as a rule,
+    has it written. The thread of the run keeps the times. A third writes the outcome if the attempt
+    times out or is handed back. ``begin_settling`` decides which of them writes it.
     """
 
     def __init__(
         self,
         *,
         claim: Claim,
-        kind: TaskType,
+        call: "Call[Attempt]",
         context: Context,
         began: int,
         renew_at: int,
         times_out_at: int,
-        async_handlers: "AsyncHandlers | None",
-        sample: "Sample | None",
     ) -> None:
-        """``times_out_at`` and ``renew_at`` in monotonic microseconds. ``async_handlers``: runs the
-        handler if it is async, else None. ``sample``: the measurement for the task type's adaptive
-        concurrency, None if it has none."""
+        """``times_out_at`` and ``renew_at`` in monotonic microseconds. ``call``: that of its
+        handler."""
         # Written once, here.
         self.claim = claim
-        self._sample = sample
-        self.async_handlers = async_handlers
-        self.kind = kind
+        self.call = call
+        self.kind = call.kind
         self.context = context
         self.began = began
         """Monotonic microseconds at which the handler may begin."""
@@ -133,50 +126,25 @@ class Attempt:
         """The end of the attempt, once its outcome is written. The run does not wait for what that
         thread has left to do."""
 
-        # Written under the lock: by the thread of the attempt, and by the run.
-        self._lock = threading.Lock()
-        self._returned = False
-        self._hangs = False
-
     def begin_settling(self) -> bool:
         """Return True to the first caller only: that one writes the outcome. It is the thread of
         the attempt, or the run at a timeout or at its end."""
         return self._settling.acquire(blocking=False)
 
+    @property
+    def is_settling(self) -> bool:
+        """True if the outcome is decided: what the handler does from now on changes nothing."""
+        return self._settling.locked()
+
     def stops(self, why: BaseException) -> bool:
         """Stop an async handler by raising ``why`` in it; it may take some time to clean up. Return
-        False if the handler cannot be stopped, or has returned."""
-        return self.async_handlers is not None and self.async_handlers.stop(why)
+        False if the handler cannot be stopped, has returned, or works for other tasks, too."""
+        return self.call.stop(self.task.task_id, why)
 
     def took_too_long(self) -> TimeoutError:
         """Return the error of an attempt whose time is over. It says how long was allowed."""
         timeout = spoken(self._allowed / MICROSECONDS)
         return TimeoutError(f"attempt {self.task.attempts} took longer than its timeout, {timeout}")
-
-    def hangs(self, limits: Limits) -> None:
-        """Note that the time is over while the handler has not returned. It keeps its slot, since
-        it may still use what lies downstream. Called by the run."""
-        with self._lock:
-            if not self._returned:
-                self._hangs = True
-                limits.hangs(self.kind.name, sample=self._sample)
-
-    def handler_returned(self, limits: Limits, *, refused: bool, signal: LoadSignal) -> None:
-        """Leave the slot: the handler has returned. Called by the thread of the attempt."""
-        with self._lock:
-            self._returned = True
-            limits.leave(
-                self.kind.name,
-                refused=refused,
-                hung=self._hangs,
-                sample=self._sample,
-                signal=signal,
-            )
-
-    def signal_after(self, error: BaseException) -> LoadSignal:
-        """Return what the error of an attempt says of the downstream's capacity."""
-        overloaded = self.timed_out or isinstance(error, TimeoutError)
-        return LoadSignal.OVERLOADED if overloaded else LoadSignal.UNTOLD
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,22 +187,13 @@ class NotRenewed:
 AttemptMessage = NotStarted | Started | Settled | NotRenewed
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Slot:
-    """The slot that an attempt has taken."""
-
-    entered: int
-    """Monotonic microseconds at which it was taken."""
-    sample: "Sample | None"
-
-
 class TooLate(NotClaimed):
     """Raised if the run has less time left than an attempt at the task may take."""
 
 
 class Attempts:
-    """Makes attempts, each in a thread of its own. Each reports to the run's mailbox: NotStarted;
-    or Started, and later Settled."""
+    """Makes attempts. Each task is claimed in a thread of its own, and its outcome is written in
+    one. Each attempt reports to the run's mailbox: NotStarted; or Started, and later Settled."""
 
     def __init__(
         self, process: ProcessState, *, mailbox: Outbox[AttemptMessage], ends_at: int
@@ -250,15 +209,18 @@ class Attempts:
         self._mailbox = mailbox
         self._ends_at = ends_at
 
-    def start(self, row: Candidate, kind: TaskType) -> None:
-        """Claim the task and run it. The caller has taken a slot for it. Raises OutOfThreads; then
-        the slot is free again."""
-        slot = _Slot(entered=self._host.monotonic(), sample=self._limits.measure(kind.name))
-        try:
-            self._spawn(lambda: self._work(row, kind, slot), row.task_id, kind)
-        except OutOfThreads:
-            self._undo_enter(kind, slot)
-            raise
+    def start(self, rows: Sequence[Candidate], kind: TaskType) -> None:
+        """Claim these tasks, and run them by one call of the handler. The caller has taken a slot
+        for it. Raises OutOfThreads; the tasks that have no thread are reported as NotStarted."""
+        ids = [row.task_id for row in rows]
+        call: Call[Attempt] = Call(kind, ids, limits=self._limits, host=self._host)
+        for number, row in enumerate(rows):
+            try:
+                self._spawn(partial(self._work, row, call), row.task_id, kind)
+            except OutOfThreads:
+                for left in rows[number:]:
+                    self._not_started(left, call, NotClaimed(left.task_id))
+                raise
 
     def latest_start(self, kind: TaskType, task: Task | Candidate | None = None) -> int:
         """Return the last monotonic moment at which an attempt can begin and have its whole time.
@@ -278,7 +240,7 @@ class Attempts:
         OutOfThreads."""
         if not attempt.begin_settling():
             return False
-        attempt.hangs(self._limits)
+        attempt.call.out_of_time(attempt.task.task_id)
         self._spawn(
             lambda: self._settle(attempt, self._after(attempt.took_too_long(), attempt)),
             attempt.task.task_id,
@@ -299,24 +261,24 @@ class Attempts:
     def _spawn(self, work: Callable[[], None], task_id: str, kind: TaskType) -> None:
         self._host.spawn(work, name=f"{kind.name} {task_id}")
 
-    def _undo_enter(self, kind: TaskType, slot: _Slot) -> None:
-        after = (self._host.monotonic() - slot.entered) / MICROSECONDS
-        self._limits.undo_enter(kind.name, after=after, sample=slot.sample)
+    def _not_started(self, row: Candidate, call: Call[Attempt], error: Exception) -> None:
+        call.leave(row.task_id)
+        self._mailbox.put(NotStarted(row=row, error=error))
 
-    def _work(self, row: Candidate, kind: TaskType, slot: _Slot) -> None:
+    def _work(self, row: Candidate, call: Call[Attempt]) -> None:
+        kind = call.kind
         try:
             claim = self._claim(row, kind)
         except Exception as error:  # noqa: BLE001  (the run tells them apart)
-            self._undo_enter(kind, slot)
-            self._mailbox.put(NotStarted(row=row, error=error))
+            self._not_started(row, call, error)
             return
         task = claim.task
         in_time = self._host.monotonic() <= self.latest_start(kind, task)
         may_begin = in_time and self._limits.usable(kind.name)
         if may_begin and task.task_type == row.task_type and task.cancel_asked is None:
-            self._attempt(self._begin(claim, kind, slot))
+            self._attempt(self._begin(claim, call))
         else:
-            self._undo_enter(kind, slot)
+            call.leave(row.task_id)
             self._hand_back(claim)
             why = NotClaimed(task.task_id) if in_time else TooLate(task.task_id)
             self._mailbox.put(NotStarted(row=row, error=why))
@@ -346,10 +308,9 @@ class Attempts:
             raise NotClaimed(row.task_id)
         return self._claims.claim(row, per_key=kind.per_key, lease=self._settings.lease)
 
-    def _begin(self, claim: Claim, kind: TaskType, slot: _Slot) -> Attempt:
-        now, settings, task = self._host.monotonic(), self._settings, claim.task
+    def _begin(self, claim: Claim, call: Call[Attempt]) -> Attempt:
+        now, settings, task, kind = self._host.monotonic(), self._settings, claim.task, call.kind
         times_out_at = now + microseconds(self._time(kind, task))
-        async_handlers = _async_handlers(f"{kind.name} {task.task_id}") if kind.is_async else None
         context = Context(
             task=task,
             store=self._store,
@@ -357,34 +318,62 @@ class Attempts:
             lease=partial(self._limits.lease, kind.name, settings.lease),
             max_attempts=allowance.attempts(task, kind, by_default=settings.max_attempts),
             ends_at=times_out_at,
-            async_handlers=async_handlers,
+            async_handlers=call.async_handlers,
+            answers=None if kind.batch is None else call.answers,
         )
         return Attempt(
             claim=claim,
-            kind=kind,
+            call=call,
             context=context,
             began=now,
             renew_at=now + microseconds(settings.heartbeat),
             times_out_at=times_out_at,
-            async_handlers=async_handlers,
-            sample=slot.sample,
         )
 
     def _attempt(self, attempt: Attempt) -> None:
         self._mailbox.put(Started(attempt))
-        refused, signal = False, LoadSignal.UNTOLD
-        try:
-            outcome = self._not_loaded(attempt)
-            if outcome is None:
-                with handling(attempt.task.task_id):
-                    value = attempt.kind.handler(attempt.task.payload, attempt.context)
-                outcome, signal = returned(value), LoadSignal.DONE
-        except BaseException as error:  # noqa: BLE001  (whatever task code raises is its outcome)
-            outcome, refused = self._after(error, attempt), isinstance(error, Busy)
-            signal = attempt.signal_after(error)
-        attempt.handler_returned(self._limits, refused=refused, signal=signal)
-        if attempt.begin_settling():
+        call, outcome = attempt.call, self._not_loaded(attempt)
+        if outcome is not None:
+            call.leave(attempt.task.task_id)
+        elif not call.join(attempt.task.task_id, attempt):
+            late = TaskError(type=HANDED_BACK, message="the batch has begun without it")
+            outcome = TryAgain(error=late, delay=0, counts=False)
+        elif call.is_led_by(attempt.task.task_id):
+            self._call(call)
+        if outcome is not None and attempt.begin_settling():
             self._settle(attempt, outcome)
+
+    def _call(self, call: Call[Attempt]) -> None:
+        """Call the handler for the tasks that share the call, and settle each."""
+        attempts = [attempt for attempt in call.gather() if not attempt.is_settling]
+        if not attempts:  # their time is over
+            call.returned(refused=False, signal=LoadSignal.UNTOLD)
+            return
+        with handling([attempt.task.task_id for attempt in attempts]):
+            answers = ask(
+                call.kind,
+                [attempt.task.payload for attempt in attempts],
+                [attempt.context for attempt in attempts],
+                call.answers,
+            )
+        outcomes = [self._outcome(*one) for one in zip(answers, attempts, strict=True)]
+        errors = [answer.error for answer in answers if isinstance(answer, Raised)]
+        signal = LoadSignal.DONE
+        if len(errors) == len(answers):
+            slow = any(attempt.timed_out for attempt in attempts)
+            overloaded = slow or any(isinstance(error, TimeoutError) for error in errors)
+            signal = LoadSignal.OVERLOADED if overloaded else LoadSignal.UNTOLD
+        call.returned(refused=any(isinstance(error, Busy) for error in errors), signal=signal)
+        left = [one for one in zip(attempts, outcomes, strict=True) if one[0].begin_settling()]
+        for attempt, outcome in left[1:]:
+            self._settle_beside(attempt, outcome)
+        for attempt, outcome in left[:1]:
+            self._settle(attempt, outcome)
+
+    def _outcome(self, answer: Any, attempt: Attempt) -> Outcome:
+        if isinstance(answer, Raised):
+            return self._after(answer.error, attempt)
+        return returned(answer)
 
     def _not_loaded(self, attempt: Attempt) -> Outcome | None:
         """Read the large values of the task from the queue's bucket. Return None, or the outcome of
@@ -416,7 +405,15 @@ class Attempts:
             backoff=attempt.kind.backoff or self._settings.backoff,
             draw=self._draw,
             now=self._store.now(),
+            batched=attempt.kind.batch is not None,
         )
+
+    def _settle_beside(self, attempt: Attempt, outcome: Outcome) -> None:
+        """Settle one of several tasks in a thread of its own, if there is one to be had."""
+        try:
+            self._spawn(partial(self._settle, attempt, outcome), attempt.task.task_id, attempt.kind)
+        except OutOfThreads:
+            self._settle(attempt, outcome)
 
     def _settle(self, attempt: Attempt, outcome: Outcome) -> None:
         try:
@@ -467,7 +464,9 @@ class Attempts:
         if attempt.context.lease_lost:
             return
         told = attempt.context.cancelled
-        where = None if attempt.async_handlers is None else attempt.async_handlers.blocked_at()
+        call, task_id = attempt.call, attempt.task.task_id
+        handlers = call.async_handlers if call.is_led_by(task_id) else None
+        where = None if handlers is None else handlers.blocked_at()
         if where is not None:
             log.warning("all async handlers wait, since one of them does not await:\n%s", where)
         try:
@@ -486,9 +485,3 @@ class Attempts:
             self._mailbox.put(NotRenewed(attempt))
         except Exception as error:  # noqa: BLE001  (the run ends by it)
             self._mailbox.put(NotRenewed(attempt, error))
-
-
-def _async_handlers(name: str) -> "AsyncHandlers":
-    from lifoq.worker.handlers.async_handlers import AsyncHandlers  # noqa: PLC0415 - not where nothing is async
-
-    return AsyncHandlers(name)

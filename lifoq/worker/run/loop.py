@@ -22,6 +22,7 @@ from lifoq.basics.host import MICROSECONDS, Mailbox, OutOfThreads, microseconds
 from lifoq.errors import DamagedTask, Fail, KeyBusy, NotClaimed
 from lifoq.health.pressure import NOTE_EVERY
 from lifoq.items.schema import Status
+from lifoq.store.candidate import Candidate
 from lifoq.worker.backlog.background_calls import (
     BackgroundCalls,
     CallMessage,
@@ -34,6 +35,7 @@ from lifoq.worker.backlog.background_calls import (
     Shown,
     ShownBehind,
 )
+from lifoq.worker.backlog.batches import Batches
 from lifoq.worker.backlog.busy_keys import BusyKeys
 from lifoq.worker.backlog.claimed_tasks import ClaimedTasks
 from lifoq.worker.backlog.poll_timing import PollTiming, Promotions
@@ -134,6 +136,7 @@ class Run:
         self._timing = PollTiming(now=now, woken_at=woken, linger=linger)
         self._promotions = Promotions(now=now, until=self._claim_until if linger else now)
         self._held: ClaimedTasks[Attempt] = ClaimedTasks(slots=settings.in_flight)
+        self._batches = Batches(process.registry)
         self._keys = BusyKeys(lambda name: self._kind(name).per_key, process.fair_shares, now=now)
         self._poller = Poller(
             self._calls,
@@ -145,6 +148,7 @@ class Run:
             held=self._held,
             keys=self._keys,
             timing=self._timing,
+            batches=self._batches,
             now=now,
         )
         self._breaker = CircuitBreaker()
@@ -449,10 +453,7 @@ class Run:
             if row is None:
                 break
             if self._limits.enter(row.task_type):
-                self._poller.starts(row)
-                self._attempts.start(row, self._kind(row.task_type))
-                self._held.asks(row, now)
-                self._keys.asks(row, now)
+                self._start(row, now)
                 started = True
             elif self._limits.asked(row.task_type):
                 break  # nothing that comes after it, until the answer says whether it may start
@@ -460,14 +461,31 @@ class Run:
                 shut.add(row.task_type)
         return started
 
+    def _start(self, row: Candidate, now: int) -> None:
+        """Start a call of the handler for this task, and for those of its batch that come next.
+        The caller has taken a slot."""
+        scheduling_class = SchedulingClass.of(row)
+        size, rows = self._batches.size(scheduling_class), list[Candidate]()
+        following: Candidate | None = row
+        self._held.begins_call()
+        while following is not None:
+            rows.append(following)
+            self._poller.starts(following)
+            self._held.asks(following, now)
+            self._keys.asks(following, now)
+            full = len(rows) == size
+            following = None if full else self._poller.next_of(scheduling_class, now)
+        self._attempts.start(rows, self._kind(row.task_type))
+
     def _may_start(
         self, scheduling_class: SchedulingClass, *, shut: Collection[str], now: int
     ) -> bool:
         """Return True if tasks of this class may start. ``shut``: task types at their limits."""
-        task_type, suspected_poison = scheduling_class
+        task_type, suspected_poison, _ = scheduling_class
         if task_type in shut or (suspected_poison and self._held.has_suspected_poison):
             return False
-        return now <= self._attempts.latest_start(self._kind(task_type))
+        in_time = now <= self._attempts.latest_start(self._kind(task_type))
+        return in_time and self._poller.batch_wait(scheduling_class) == 0
 
     def _kind(self, task_type: str) -> TaskType:
         return self._registry.get(task_type) or _unknown(task_type)

@@ -1,0 +1,162 @@
+"""A call of a handler: the slot that it takes, and the tasks that share it.
+
+Most calls are for one task. The tasks of a batch are claimed side by side, each in a thread of its
+own. The first that is claimed waits for the others, and its thread then calls the handler for all
+that have joined. So a batch has one call and one slot, and each of its tasks all the rest: claim,
+lease, time, outcome.
+"""
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from lifoq.basics.host import MICROSECONDS, Host, Mailbox
+from lifoq.worker.handlers.registry import TaskType
+from lifoq.worker.limits.limits import Limits
+from lifoq.worker.limits.load_signal import LoadSignal
+
+if TYPE_CHECKING:
+    from lifoq.worker.handlers.async_handlers import AsyncHandlers  # not where nothing is async
+
+Attempt = TypeVar("Attempt")
+"""The run's type of an attempt. Call only keeps it."""
+BATCH_PATIENCE: Final = 1.0
+"""Seconds for which a batch waits for the next answer to one of its claims. After that the handler
+is called without the tasks that are missing, and these are handed back."""
+
+
+class Call(Generic[Attempt]):
+    """One call of a handler. Thread-safe: the threads of its attempts join and leave, and the run
+    tells which tasks have no more time."""
+
+    def __init__(
+        self, kind: TaskType, task_ids: Sequence[str], *, limits: Limits, host: Host
+    ) -> None:
+        """``task_ids``: the tasks that are to be claimed for it, in the queue's order. The caller
+        has taken the slot."""
+        self.kind = kind
+        self.async_handlers = (
+            _async_handlers(f"{kind.name} {task_ids[0]}") if kind.is_async else None
+        )
+        self.answers: dict[str, Any] = {}
+        """The answers that a batch's handler has given for single tasks, by task id."""
+        self._limits = limits
+        self._host = host
+        self._entered = host.monotonic()
+        self._sample = limits.measure(kind.name)
+        self._task_ids = task_ids
+        self._news: Mailbox[str] | None = host.mailbox() if len(task_ids) > 1 else None
+        """Ids of tasks that have joined or left, for the thread that waits for them."""
+
+        # Written under the lock.
+        self._lock = threading.Lock()
+        self._missing = len(task_ids)
+        """The number of tasks that have neither joined nor left."""
+        self._members = len(task_ids)
+        """The number of tasks that have not left."""
+        self._joined: dict[str, Attempt] = {}
+        """Attempts that the handler is to be called for, by task id."""
+        self._leader: str | None = None
+        """The first that has joined."""
+        self._closed = False
+        """True once the handler is called: who comes now is too late."""
+        self._over = False
+        """True once the slot is free again."""
+        self._out_of_time = set[str]()
+        """Ids of members whose time is over."""
+        self._to_stop = set[str]()
+        """Ids of members for which an async handler was asked to stop."""
+        self._hangs = False
+
+    def join(self, task_id: str, attempt: Attempt) -> bool:
+        """Have the handler called for this task, too. Return False if it is too late for that."""
+        with self._lock:
+            in_time = not self._closed
+            if in_time:
+                self._missing -= 1
+                self._joined[task_id] = attempt
+                self._leader = self._leader or task_id
+        if in_time:
+            self._tell(task_id)
+        else:
+            self.leave(task_id)
+        return in_time
+
+    def leave(self, task_id: str) -> None:
+        """Note that the handler is not called for this task: it could not be claimed, or not be
+        loaded. Without any task the slot is free."""
+        with self._lock:
+            self._missing -= 1
+            self._members -= 1
+            self._out_of_time.discard(task_id)
+            self._to_stop.discard(task_id)
+            self._note_if_it_hangs()
+            unused = self._members == 0 and not self._over
+            self._over = self._over or unused
+        if unused and self._hangs:
+            self._free(refused=False, signal=LoadSignal.UNTOLD)
+        elif unused:
+            after = (self._host.monotonic() - self._entered) / MICROSECONDS
+            self._limits.undo_enter(self.kind.name, after=after, sample=self._sample)
+        self._tell(task_id)
+
+    def is_led_by(self, task_id: str) -> bool:
+        """Return True if the thread of this task calls the handler: it was the first to join."""
+        return self._leader == task_id
+
+    def gather(self) -> list[Attempt]:
+        """Wait until every task has joined or left. Return the attempts that have joined, in the
+        queue's order. Called once, by the thread of the first."""
+        while self._missing and self._news is not None:
+            if self._news.take(BATCH_PATIENCE) is None:
+                break
+        with self._lock:
+            self._closed = True
+            joined, self._joined = self._joined, {}
+        return [joined[task_id] for task_id in self._task_ids if task_id in joined]
+
+    def returned(self, *, refused: bool, signal: LoadSignal) -> None:
+        """Free the slot: the handler has returned. ``refused``: the downstream had no room for one
+        of its tasks. ``signal``: what the end of the call says of the downstream's load."""
+        with self._lock:
+            self._over = True
+        self._free(refused=refused, signal=signal)
+
+    def out_of_time(self, task_id: str) -> None:
+        """Note that the time of a task is over while the handler has not returned. Where it is over
+        for all tasks of the call, the handler hangs. It keeps its slot, since it may still use what
+        lies downstream."""
+        with self._lock:
+            self._out_of_time.add(task_id)
+            self._note_if_it_hangs()
+
+    def stop(self, task_id: str, why: BaseException) -> bool:
+        """Stop an async handler by raising ``why`` in it, once this was asked for all of its tasks.
+        Return False if it goes on, cannot be stopped, or has returned."""
+        if self.async_handlers is None:
+            return False
+        with self._lock:
+            self._to_stop.add(task_id)
+            is_wanted = len(self._to_stop) < self._members
+        return not is_wanted and self.async_handlers.stop(why)
+
+    def _note_if_it_hangs(self) -> None:
+        nobody_waits = 0 < self._members == len(self._out_of_time)
+        if nobody_waits and not self._over and not self._hangs:
+            self._hangs = True
+            self._limits.hangs(self.kind.name, sample=self._sample)
+
+    def _free(self, *, refused: bool, signal: LoadSignal) -> None:
+        self._limits.leave(
+            self.kind.name, refused=refused, hung=self._hangs, sample=self._sample, signal=signal
+        )
+
+    def _tell(self, task_id: str) -> None:
+        if self._news is not None:
+            self._news.put(task_id)
+
+
+def _async_handlers(name: str) -> "AsyncHandlers":
+    from lifoq.worker.handlers.async_handlers import AsyncHandlers  # noqa: PLC0415 - not where nothing is async
+
+    return AsyncHandlers(name)
