@@ -34,7 +34,7 @@ STEP: Final = 1.1
 """The ratio between two neighbours of the histogram's scale."""
 LEAST: Final = 0.5
 """The lowest capacity on the scale: a downstream may be full with one task at work."""
-FIRST: Final = 4
+FIRST: Final = 2
 """Tasks at a time at first, when nothing is known."""
 DOUBT: Final = 0.1
 """The power of c with which the first histogram falls: a large capacity must be seen first."""
@@ -59,8 +59,9 @@ ROOT_MARGIN: Final = 0.2
 LEAST_HIGH: Final = 1.25
 """The least high level, on average over the cycles: with less, two at a time would never be
 tried."""
-NARROW, WIDE = 1.4, 2.0
-"""The least and the largest ratio of the high level to the low one."""
+NARROW, NARROW_IN_NOISE, WIDE = 1.33, 1.4, 2.0
+"""The least ratio of the high level to the low one where times do not vary, and where their
+logarithms vary by one or more; and the largest."""
 MOST_GROWTH: Final = 2.0
 """The largest factor by which the high level grows from one cycle to the next."""
 LOW_PART: Final = 0.3
@@ -77,6 +78,16 @@ GOLDEN: Final = 0.6180339887
 its fraction says."""
 ENOUGH_TIMES: Final = 5
 """Attempts that are measured before the first period is set."""
+SHORTER, LONGER = 0.42, 1.6
+"""The least and the largest ratio of the wanted period to the period, before that is changed: with
+less room, times that vary widely would change it, and cut cycles short, all the time."""
+IN_A_ROW: Final = 2.0
+"""Cycles in which no attempt begins at the low level, after which cycles get longer, twice as long
+with each."""
+MOST_STRETCH: Final = 2.0
+"""The most doublings."""
+STRETCH_BACK: Final = 0.3
+"""The part of a doubling that is taken back with each cycle in which some begin."""
 MEMORY: Final = 60
 """Attempts of which the mean time is kept, and the most times at the low level that are kept."""
 SHAPE: Final = 12
@@ -98,8 +109,10 @@ class AdaptiveConcurrency:
         self._seen: float | None = None
         """When an attempt began or ended last, in seconds."""
         self._down = False
+        self._without_low = 0.0
+        """Cycles of late in which no attempt began at the low level. Where few tasks take most of
+        the time, it takes long until enough have ended: then cycles have to be longer."""
         self._cycles = 0
-        self._cycle = self._next_cycle(0)
         self._last: Cycle | None = None
         """The last cycle, until it is judged."""
         self._period: float | None = None
@@ -113,6 +126,7 @@ class AdaptiveConcurrency:
         self._low_times = deque[float](maxlen=MEMORY)
         self.has_learned = False
         """True once a cycle has told something of the capacity, in this process."""
+        self._cycle = self._next_cycle(0)
 
     def begin_with(self, found: float) -> None:
         """Begin with the number that an earlier process ended with, or a part of it. It comes too
@@ -144,7 +158,7 @@ class AdaptiveConcurrency:
             return 0.0
         if self._period is None or not self._is_low(now) or self._at_work >= self._cycle.high:
             return math.inf
-        return max(1e-6, (self._cycle.number + LOW_PART) * self._period - now)
+        return max(1e-6, (self._cycle.number + self._cycle.low_part) * self._period - now)
 
     def begins(self, now: float) -> Sample:
         """Begin to measure an attempt that takes a slot."""
@@ -161,7 +175,7 @@ class AdaptiveConcurrency:
             self._cycle.overloads.append(sample.at_work)
         # A time-out tells no time; but where no period is set yet, no cycle would ever be judged.
         sets_period = signal is LoadSignal.OVERLOADED and self._period is None
-        if in_time and (signal is LoadSignal.DONE or sets_period):
+        if signal is LoadSignal.DONE or (in_time and sets_period):
             self._measure(sample, now)
 
     def undo(self, sample: Sample) -> None:
@@ -184,17 +198,21 @@ class AdaptiveConcurrency:
             self._low_times.append(max(SHORTEST, seconds))
         self._times += 1
         self._mean_time += (seconds - self._mean_time) / min(self._times, MEMORY)
-        wanted = max(1e-3, (4 + 2 / math.sqrt(self._high)) * self._mean_time)
+        stretch = 2 ** max(0.0, min(MOST_STRETCH, self._without_low - IN_A_ROW))
+        periods = (4 + 2 / math.sqrt(self._high)) * stretch
+        wanted = max(1e-3, periods * self._mean_time)
         if self._period is None:
             fits = self._times < ENOUGH_TIMES
         else:
-            fits = 0.45 * self._period < wanted < 1.25 * self._period
+            fits = SHORTER * self._period < wanted < LONGER * self._period
         if not fits:
             self._period = 2.0 ** math.ceil(math.log2(wanted))
             self._begin_cycle(now)
 
     def _is_low(self, now: float) -> bool:
-        return self._period is not None and now / self._period - self._cycle.number < LOW_PART
+        if self._period is None:
+            return False
+        return now / self._period - self._cycle.number < self._cycle.low_part
 
     def _move_on(self, now: float) -> None:
         """Begin the cycle that is due; judge the last one in the middle of this one, when nearly
@@ -213,18 +231,30 @@ class AdaptiveConcurrency:
 
     def _next_cycle(self, number: int) -> Cycle:
         """Plan the next cycle. Its levels are whole numbers: by turns the one below and the one
-        above what is wanted."""
+        above what is wanted. Between 1 and 2 there is none: there only some cycles have a high
+        level, of half of their time, so that both levels are measured alike."""
         self._cycles += 1
         dither = self._cycles * GOLDEN % 1
-        low = max(self._high / WIDE, min(self._high / NARROW, self._quantile(LOW_QUANTILE)))
+        if self._high < 2 <= self.most:  # noqa: PLR2004
+            part = (1 - LOW_PART) * (self._high - 1)
+            high_part = max(1 / 2, part)
+            high = 2 if dither < part / high_part else 1
+            return Cycle(number=number, high=high, low=1, low_part=1 - high_part)
+        narrow = NARROW + (NARROW_IN_NOISE - NARROW) * min(1.0, self._variance)
+        low = max(self._high / WIDE, min(self._high / narrow, self._quantile(LOW_QUANTILE)))
         high = max(1, min(self.most, int(self._high + dither)))
-        return Cycle(number=number, high=high, low=max(1, min(high - 1, int(low + dither))))
+        low = max(1, min(high - 1, int(low + dither)))
+        return Cycle(number=number, high=high, low=low, low_part=LOW_PART)
 
     def _judge(self, now: float) -> None:
         cycle, self._last = self._last, None
         if cycle is None:
             return
         cycle.close(now, usual=self._mean_time)
+        if cycle.at_low.number == 0 and cycle.begun and cycle.high > cycle.low:
+            self._without_low += 1
+        else:
+            self._without_low = max(0.0, self._without_low - STRETCH_BACK)
         if cycle.overloads or cycle.tells:
             self.has_learned = True
             self._blur()

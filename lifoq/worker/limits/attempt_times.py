@@ -62,6 +62,8 @@ class Cycle:
     """Tasks at a time in the cycle's first part."""
     high: int
     """Tasks at a time in the cycle's second part."""
+    low_part: float
+    """The part of the cycle that is at the low level."""
     at_low: Level = field(default_factory=Level)
     at_high: Level = field(default_factory=Level)
     overloads: list[int] = field(default_factory=list)
