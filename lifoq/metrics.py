@@ -9,6 +9,10 @@ DIMENSION: Final = "service"
 """The dimension that tells the metrics of one queue from another's; Powertools calls it so."""
 
 
+OF_TYPE: Final = "task_type"
+"""The second dimension of what is measured by task type."""
+
+
 def service(queue_name: str) -> str:
     """The dimension's value for a queue."""
     return f"lifoq-{queue_name}"
@@ -83,6 +87,11 @@ class Metric(StrEnum):
         Unit.SECONDS,
     )
     SERVICE = "ServiceSeconds", "settled − claimed, of attempts that succeeded", Unit.SECONDS
+
+    CONCURRENCY_FOUND = (
+        "ConcurrencyFound",
+        "tasks at a time that a worker found for a type with adaptive concurrency",
+    )
 
     TASKS_PENDING = "TasksPending", "tasks that could be claimed", Unit.COUNT, True
     TASKS_DELAYED = "TasksDelayed", "tasks that wait for their due time", Unit.COUNT, True

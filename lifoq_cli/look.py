@@ -89,6 +89,8 @@ def stats_json(found: QueueStats, said: Headline, paused: Pause) -> dict[str, An
         return value
 
     counted = {field.name: plain(getattr(found, field.name)) for field in dataclasses.fields(found)}
+    limits = [{**dataclasses.asdict(one), "at": iso(one.at)} for one in found.adaptive_limits]
+    counted["adaptive_limits"] = limits
     note = paused.note
     by = {} if note is None else {"pause": {**dataclasses.asdict(note), "at": iso(note.at)}}
     words = {"title": said.title, "sentence": said.sentence, "others": list(said.others)}
@@ -105,6 +107,9 @@ def stats_table(found: QueueStats, said: Headline, of_pause: str | None) -> Rend
         if name == "live":
             for age, which in _ages(found):
                 table.add_row(spoken(age), f"is how long {which} has waited")
+    for limit in found.adaptive_limits:
+        of_type = f"{limit.task_type} at a time: {limit.told}"
+        table.add_row(str(round(limit.tasks)), harmless(of_type))
     title = Text.assemble(
         (f"{harmless(said.title)}.", "bold" if said.state.is_well else "bold red"),
         f" {harmless(said.sentence)}",

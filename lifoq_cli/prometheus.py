@@ -32,7 +32,7 @@ BUCKETS: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600)
 """Seconds: a task starts at once, or waits until its deadline, an hour by default."""
 LABEL: Final = "queue"
 OF_LIMIT: Final = "task_type"
-"""Label of a shared limit; empty for the queue's own."""
+"""Label of a task type's limit; empty for a shared one of the queue's own."""
 
 
 def name_of(metric: Metric) -> str:
@@ -66,6 +66,10 @@ class WorkerMetrics:
             ).labels(queue_name)
             for metric in (Metric.WAIT, Metric.SERVICE)
         )
+        found = Metric.CONCURRENCY_FOUND
+        labels = (LABEL, OF_LIMIT)
+        self._limits = Gauge(name_of(found), found.meaning, labels, registry=self._registry)
+        self._queue_name = queue_name
 
     def tell(self, report: RunReport) -> None:
         """Count what was done since it was last told."""
@@ -75,6 +79,8 @@ class WorkerMetrics:
             self._waits.observe(seconds)
         for seconds in report.services:
             self._services.observe(seconds)
+        for name, tasks in report.limits.items():
+            self._limits.labels(self._queue_name, name).set(tasks)
 
     def serve(self, host: str, port: int) -> int:
         """Serve for as long as the process lives; return the port, where 0 asked for a free one.

@@ -16,7 +16,7 @@ from lifoq.client.connection import SharedLimits
 from lifoq.client.queue import Queue
 from lifoq.environment import Environment
 from lifoq.errors import InvalidInput, LifoqError
-from lifoq.metrics import NAMESPACE, Metric, service
+from lifoq.metrics import NAMESPACE, OF_TYPE, Metric, service
 from lifoq.store.store import Store
 from lifoq.worker.handlers import attempt_log as logged
 from lifoq.worker.handlers.registry import REGISTRY, Registry
@@ -258,6 +258,11 @@ def _emitter(queue_name: str) -> Callable[[RunReport], None]:
         for metric, value in values:
             metrics.add_metric(name=metric.value, unit=metric.unit.value, value=value)
         if values:
+            metrics.flush_metrics()
+        for name, tasks in report.limits.items():
+            found = Metric.CONCURRENCY_FOUND
+            metrics.add_dimension(name=OF_TYPE, value=name)
+            metrics.add_metric(name=found.value, unit=found.unit.value, value=tasks)
             metrics.flush_metrics()
 
     return tell

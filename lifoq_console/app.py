@@ -35,6 +35,7 @@ from lifoq.health import sweep_note
 from lifoq.health.headline import headline
 from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import NewTask, Task
+from lifoq.operating.adaptive_limits import find_adaptive_limits
 from lifoq.operating.limit_usage import find_limit_usage
 from lifoq.store.table import Count
 from lifoq_console import putting, words
@@ -187,6 +188,7 @@ class Pages:
         seen = sample(self._queue)
         shared = find_limit_usage(self._queue)
         limits = {one.task_type: one.at_a_time for one in shared if one.cell is None}
+        limits |= {one.task_type: one.told for one in find_adaptive_limits(self._queue)}
         return self._page("types", rows=by_type(self._queue, seen), seen=seen, limits=limits)
 
     def ended(self, status: Status, task_type: str) -> Response:

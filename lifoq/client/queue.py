@@ -1,6 +1,7 @@
 """The queue, as producers and operators see it."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -479,7 +480,9 @@ class Queue(Producer):
             Count(value=1, capped=False)
         """
         check_count("cap", cap)
-        return measure(self.store, now=self.store.now(), cap=cap)
+        now = self.store.now()
+        limits = pressure.adaptive_limits(self.store, now=now)
+        return replace(measure(self.store, now=now, cap=cap), adaptive_limits=limits)
 
     def pressure(self) -> Pressure:
         """Return how hard the queue is pressed, for a producer that decides whether to put. It is

@@ -49,6 +49,11 @@ class TypeLimit:
     at: int
     """Epoch microseconds of the latest note."""
 
+    @property
+    def told(self) -> str:
+        """The numbers as text: ``24 found, of 64 at most``."""
+        return f"{round(self.tasks)} found, of {self.most} at most"
+
 
 def of(item: Item | None) -> list[FoundLimit]:
     """Return the rows of the workers' item; none where they cannot be read."""
@@ -105,6 +110,25 @@ def by_type(rows: Iterable[FoundLimit], *, now: int) -> tuple[TypeLimit, ...]:
             )
         )
     return tuple(found)
+
+
+def together(one: Iterable[TypeLimit], other: Iterable[TypeLimit]) -> tuple[TypeLimit, ...]:
+    """Return the limits of two queues as those of one."""
+    found = {limit.task_type: limit for limit in one}
+    for limit in other:
+        before = found.get(limit.task_type)
+        found[limit.task_type] = (
+            limit
+            if before is None
+            else TypeLimit(
+                task_type=limit.task_type,
+                tasks=before.tasks + limit.tasks,
+                most=before.most + limit.most,
+                workers=before.workers + limit.workers,
+                at=max(before.at, limit.at),
+            )
+        )
+    return tuple(found[name] for name in sorted(found))
 
 
 def _at_work(row: FoundLimit, *, now: int) -> bool:

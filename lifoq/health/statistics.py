@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from lifoq.basics.host import MICROSECONDS
 from lifoq.health import sweep_note as notes
+from lifoq.health.found_limits import TypeLimit
+from lifoq.health.found_limits import together as limits_together
 from lifoq.health.sweep_note import Note
 from lifoq.items.change import AtMost, GreaterThan
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
@@ -62,6 +64,8 @@ class QueueStats:
     """The number of tasks of such types that wait, as the latest sweep found them."""
     stalled: bool = False
     """True if tasks wait and none is claimed, as the latest sweep found."""
+    adaptive_limits: tuple[TypeLimit, ...] = ()
+    """For each task type with adaptive concurrency: the tasks at a time that workers found."""
 
     def counts(self) -> dict[Metric, Count]:
         """Return the counts that are told as metrics."""
@@ -170,4 +174,5 @@ def together(one: QueueStats, other: QueueStats) -> QueueStats:
         stalled=one.stalled or other.stalled,
         unknown_waiting=one.unknown_waiting + other.unknown_waiting,
         unknown_types=tuple(sorted({*one.unknown_types, *other.unknown_types})),
+        adaptive_limits=limits_together(one.adaptive_limits, other.adaptive_limits),
     )

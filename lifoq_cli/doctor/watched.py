@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from lifoq.aws.dynamo_values import plain
+from lifoq.basics.host import SYSTEM
+from lifoq.health import found_limits, pressure
 from lifoq.health import sweep_note as notes
 from lifoq.health.headline import without_worker
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
@@ -16,6 +18,10 @@ from lifoq_cli.doctor.patient import Patient
 
 AT_ONCE: Final = 100
 """Alarms of one question."""
+NEAR_THE_MOST: Final = 0.95
+"""The part of the most from which on a limit that was found says that more may be possible."""
+FAR_BELOW: Final = 16
+"""The ratio of the most to the limit that was found from which on the most protects nobody."""
 RUNBOOK: Final = "docs/runbook.md in lifoq's repository"
 PENDING: Final = "PendingConfirmation"
 
@@ -135,6 +141,31 @@ def unknown_types(patient: Patient) -> Iterator[Finding]:
             remedy=f"lifoq list --queue {patient.name} --type {shlex.quote(names[0])}; "
             "then deploy its task code, or name it in types_elsewhere",
         )
+
+
+def adaptive_limits(patient: Patient) -> Iterator[Finding]:
+    """Check whether `in_flight` is far from what workers found."""
+    answer = patient.account.call(
+        "dynamodb",
+        "get_item",
+        TableName=patient.connection.table,
+        Key={Attribute.TASK_ID.value: {"S": pressure.NOTE}},
+    )
+    rows = found_limits.of(plain(answer.get("Item", {})))
+    for limit in found_limits.by_type(rows, now=SYSTEM.now()):
+        wrong = f"in_flight is far from what was found for {limit.task_type}: {limit.told}."
+        if limit.tasks >= NEAR_THE_MOST * limit.most:
+            yield Finding(
+                wrong=f"in_flight holds {limit.task_type} back: {limit.told}.",
+                meaning="The downstream may take more.",
+                remedy="raise in_flight of the type, and of the queue or the worker",
+            )
+        elif limit.tasks * FAR_BELOW < limit.most:
+            yield Finding(
+                wrong=wrong,
+                meaning="A wrong guess may send the downstream many times what it takes.",
+                remedy="lower in_flight of the type, to four times what was found or so",
+            )
 
 
 def failures(patient: Patient) -> Iterator[Finding]:

@@ -134,6 +134,9 @@ FAILED = {"State": "Failed", "StateReason": "no image"}
 ELSEWHERE = {"Environment": {"Variables": {"LIFOQ_TABLE": "u"}}}
 NONE_RUNS = {"services": [{**WORKERS, "runningCount": 0, "events": [{"message": "no image"}]}]}
 NOTED = {"Item": {"payload": {"S": '{"unknown_types": ["new one", "newer"]}'}}}
+FOUND = '[{"worker": "w", "task_type": "check", "tasks": %s, "most": 64}]'
+HELD = {"Item": {"result": {"S": FOUND % 63}}}
+LOW = {"Item": {"result": {"S": FOUND % 3}}}
 KEPT = '{"Filter": {"Prefix": "other/"}, "Status": "Enabled", "Expiration": {"Days": 3}}, '
 MENDED = '{"Status": "Enabled", "Filter": {"Prefix": "45-days/"}, "Expiration": {"Days": 45}}]}'
 DEPLOY = "make deploy STAGE=dev"
@@ -265,7 +268,11 @@ BREAKAGES: dict[str, list[tuple[Answer, str, str]]] = {
         ),
     ],
     "query": [({"Count": 1}, "1 task has failed", "lifoq list --queue dev")],
-    "get_item": [(NOTED, "known for the types new one and newer.", "--queue dev --type 'new one'")],
+    "get_item": [
+        (NOTED, "known for the types new one and newer.", "--queue dev --type 'new one'"),
+        (HELD, "in_flight holds check back: 63 found, of 64 at most.", "raise in_flight"),
+        (LOW, "in_flight is far from what was found for check: 3 found", "lower in_flight"),
+    ],
 }
 
 

@@ -11,7 +11,12 @@ from itertools import islice
 import pytest
 
 from lifoq import NewTask, StoreUnavailable, TaskError
+from lifoq.basics.host import SYSTEM
+from lifoq.health import found_limits, pressure
 from lifoq.health import sweep_note as notes
+from lifoq.health.found_limits import FoundLimit
+from lifoq.health.pressure import Starts
+from lifoq.items.schema import Attribute
 from lifoq_cli import watch
 from lifoq_cli.session import PlainConsole
 
@@ -45,6 +50,22 @@ def test_stats_and_list_show_the_queue(queue, answer):
     notes.write(queue.store, notes.Note(unknown_types=("a", "b")))
     assert answer("stats")["unknown_types"] == ["a", "b"]
     assert [task["payload"] for task in answer("list", "--limit", "2")] == [2, 1]
+
+
+def test_stats_show_what_workers_found_for_adaptive_types(queue, lifoq, answer):
+    row = FoundLimit(worker="w", task_type="check", tasks=23.6, most=64, at=queue.store.now())
+    rows = found_limits.encoded([row], before=[], now=row.at)
+    starts = Starts(seconds=20, number=1, wait=0)
+    also = {Attribute.RESULT: rows}
+    pressure.note(queue.store, starts, host=SYSTEM, also=lambda _item: also)
+    assert "24 check at a time: 24 found, of 64 at most" in " ".join(lifoq("stats")[1].split())
+    (told,) = answer("stats")["adaptive_limits"]
+    assert (told["task_type"], told["tasks"], told["most"], told["workers"]) == (
+        "check",
+        23.6,
+        64,
+        1,
+    )
 
 
 def test_get_and_cancel_take_an_id(queue, lifoq, answer):

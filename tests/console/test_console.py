@@ -2,6 +2,7 @@
 
 import datetime as dt
 import html
+import json
 import re
 import shutil
 import socket
@@ -34,7 +35,9 @@ from lifoq import (
 )
 from lifoq.basics.host import MICROSECONDS, SYSTEM
 from lifoq.client.connection import SharedLimits
+from lifoq.health import pressure
 from lifoq.items.quota_table import NONE, Amount, Renewal, SharedLimit
+from lifoq.items.schema import Attribute
 from lifoq.metrics import Metric
 from lifoq.operating.account import NotAllowed
 from lifoq.operating.task_log import FoundLines, LogLine
@@ -385,6 +388,11 @@ def test_what_ended_is_shown_and_each_type_with_its_numbers(queue, host, console
     shown = console.page("/types")
     assert "a 0 0 0 – 1 3 2 min 20 min b 1 1 0 – 0 0 – –" in shown
     assert "of 7 tasks, all that the table holds" in shown
+    row = {"worker": "w", "task_type": "a", "tasks": 5.6, "most": 64, "at": host.now()}
+    starts = pressure.Starts(seconds=20, number=1, wait=0)
+    also = {Attribute.RESULT: json.dumps([row])}
+    pressure.note(queue.store, starts, host=host, also=lambda _item: also)
+    assert "a 0 0 0 6 found, of 64 at most 1 3" in console.page("/types")
     shown = console.page("/tasks?status=SUCCESS&type=A")
     assert re.search(r"done2 a .* done1 a .* done0 a ", shown)
     assert "All that match, among 7 tasks that were read" in shown

@@ -18,7 +18,7 @@ from lifoq import Backoff, Lifetimes, Queue, WorkerSettings, environment
 from lifoq.aws import client_choice as own
 from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.environment import Variable
-from lifoq.metrics import NAMESPACE, Metric, service
+from lifoq.metrics import NAMESPACE, OF_TYPE, Metric, service
 from lifoq.worker.handlers import attempt_log as logged
 from tests.faults.faults import answer
 
@@ -175,11 +175,12 @@ def metrics(capsys: pytest.CaptureFixture[str]) -> Callable[[], dict[str, list[f
             entry = json.loads(line)
             for described in entry.get("_aws", {}).get("CloudWatchMetrics", []):
                 assert described["Namespace"] == "lifoq"
-                assert described["Dimensions"] == [["service"]]
+                assert described["Dimensions"] in ([["service"]], [[OF_TYPE, "service"]])
                 assert entry["service"] == "lifoq-test"
+                of_type = f" {entry[OF_TYPE]}" if OF_TYPE in entry else ""
                 for one in described["Metrics"]:
                     assert one["Unit"] == Metric(one["Name"]).unit
-                    found.setdefault(one["Name"], []).extend(entry[one["Name"]])
+                    found.setdefault(one["Name"] + of_type, []).extend(entry[one["Name"]])
         return found
 
     return read

@@ -103,6 +103,7 @@ def test_each_count_of_a_run_is_a_metric_of_its_own(load, metrics):
             promoted=256,
             waits=[0.5, 1.5],
             services=[2.5, 3.5],
+            limits={"check": 24.5},
         )
     )
     assert metrics() == {
@@ -116,6 +117,7 @@ def test_each_count_of_a_run_is_a_metric_of_its_own(load, metrics):
         "TasksPromoted": [256],
         "WaitSeconds": [0.5, 1.5],
         "ServiceSeconds": [2.5, 3.5],
+        "ConcurrencyFound check": [24.5],
     }
 
 

@@ -17,7 +17,7 @@ from lifoq_functions import started
 from lifoq_functions.connected import store_of
 from lifoq_functions.credentials import ends_with_credentials
 from lifoq_functions.kick import Kicker, sent_at
-from lifoq_functions.measure import emit, metrics
+from lifoq_functions.measure import emit, emit_by_type, metrics
 from lifoq_functions.task_types import registered
 
 logger = Logger()
@@ -56,6 +56,7 @@ def record(report: RunReport) -> None:
     for seconds in report.services:
         emit({Metric.SERVICE: seconds})
     metrics.flush_metrics()
+    emit_by_type(Metric.CONCURRENCY_FOUND, report.limits)
 
 
 def conclude(report: RunReport) -> dict[str, Any]:

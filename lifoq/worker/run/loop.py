@@ -497,6 +497,7 @@ class Run:
         for attempt in self._held.in_flight.values():
             settled = attempt.settled or Settled(attempt=attempt, how=Settlement.UNSETTLED)
             self._tally.ended(settled, seconds=(now - attempt.began) / MICROSECONDS)
+        self._tally.of_now.limits = self._found()
         report = self._tally.conclude(now)
         reason = self._unusable()
         self._give_back_quotas()
@@ -511,8 +512,12 @@ class Run:
             raise ProcessUnusable(reason, report)
 
     def _tell(self, now: int) -> None:
+        self._tally.of_now.limits = self._found()
         self._tally.tell(now)
         self._note_starts(now, least=NOTE_EVERY)
+
+    def _found(self) -> dict[str, float]:
+        return {name: tasks for name, (tasks, _) in self._limits.found().items()}
 
     def _note_starts(self, now: int, *, least: float, ended: bool = False) -> None:
         starts = self._tally.to_note(now, least=least)

@@ -1,6 +1,7 @@
 """The report of a run of the processor."""
 
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 from lifoq.errors import LifoqError
 from lifoq.metrics import Metric
@@ -41,6 +42,8 @@ class RunReport:
     """Seconds from the put to the first claim, for each task claimed for the first time."""
     services: list[float] = field(default_factory=list)
     """Seconds from the claim to the settlement, for each success."""
+    limits: dict[str, float] = field(default_factory=dict)
+    """Tasks at a time that the worker has found by now, by task type with adaptive concurrency."""
     remaining: bool = False
     """True if tasks still wait that could be claimed."""
 
@@ -52,7 +55,7 @@ class RunReport:
         """
         for field_ in fields(self):
             mine, other = getattr(self, field_.name), getattr(more, field_.name)
-            setattr(self, field_.name, mine or other if mine is False else mine + other)
+            setattr(self, field_.name, _sum(mine, other))
 
     def counts(self) -> dict[Metric, float]:
         """Return the counts as metrics. Waits and services are not among them: each is a metric of
@@ -74,6 +77,16 @@ class RunReport:
         claimed nothing, the next would do no better, and a broken dependency would spin the
         loop."""
         return self.remaining and self.claimed > 0
+
+
+def _sum(mine: Any, other: Any) -> Any:
+    match mine:
+        case bool():
+            return mine or other
+        case dict():
+            return mine | other  # the latest
+        case _:
+            return mine + other
 
 
 class ProcessUnusable(LifoqError):
