@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from lifoq.health.statistics import CAP
 from lifoq_console import words
 from lifoq_console.traffic import PARTS, RANGES, Traffic
 
@@ -46,8 +47,15 @@ class Chart:
     is_duration: bool = False
     """True if values are seconds; else they are tasks."""
 
+    bound: float = math.inf
+    """The value at which counting ends: there may be more."""
+
     def said(self, value: float) -> str:
         return words.duration(value) if self.is_duration else words.number(value)
+
+    def told(self, value: float) -> str:
+        """Return a value in words that say where it is a bound."""
+        return f"{'at least ' if value >= self.bound else ''}{self.said(value)}"
 
     @property
     def ticks(self) -> list[str]:
@@ -60,7 +68,7 @@ class Chart:
         """For each part that has values: the path of its whole height, and its values in words."""
         for at, start in enumerate(self.traffic.starts):
             known = [
-                f"{name} {self.said(value)}"
+                f"{name} {self.told(value)}"
                 for name, values in self.series
                 if (value := values[at]) is not None
             ]
@@ -95,6 +103,7 @@ def charts(traffic: Traffic) -> list[Chart]:
             top=room,
             series=(("waiting", traffic.waiting),),
             traffic=traffic,
+            bound=CAP,
         ),
         Chart(
             title="Age of what waits",

@@ -31,6 +31,11 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
 
 
+def counted(value: int, noun: str) -> str:
+    """Return a number with its noun: ``1 task``, ``1,248 tasks``."""
+    return f"{number(value)} {noun}{'' if value == 1 else 's'}"
+
+
 def pretty(value: Any) -> str:
     """JSON that a person reads."""
     return json.dumps(value, indent=2, ensure_ascii=False)

@@ -10,7 +10,7 @@ let isServerGone = false;
 
 function tell(sentence) {
   lost.hidden = !sentence;
-  lost.textContent = sentence && `${sentence} What you see is from ${seen.toLocaleTimeString()}.`;
+  lost.textContent = sentence && `${sentence} What you see is from ${seen.toISOString().slice(11, 19)} UTC.`;
 }
 
 async function fetchPage(address) {

@@ -8,9 +8,10 @@ import shutil
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from http.client import HTTPConnection
+from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
@@ -210,6 +211,8 @@ def test_the_first_sentence_is_the_tables_and_charts_show_what_the_console_saw(q
     assert re.search(r"<title>\w{3} \d\d:\d\d UTC: shed 162</title>", day), "182 less 20"
     assert re.search(r'class="scale soft"><span>200</span><span>100</span><span>0</span>', day)
     assert console.ask("/?range=1y")[0] == 400
+    flooded = start(queue, cloudwatch=Metrics(TasksPending=10_000)).ask("/")[1]
+    assert re.search(r"<title>\d\d:\d\d UTC: waiting at least 10,000</title>", flooded)
 
 
 def test_without_cloudwatch_the_table_still_tells(queue, start):
@@ -929,28 +932,54 @@ def test_a_tasks_log_is_loaded_into_its_page_and_stays_there_when_that_refreshes
     assert "INFO it answers" in browser.text
 
 
-@in_a_browser
-def test_nothing_is_cut_on_a_phone(queue, start, tmp_path):
-    fail(queue, 60 * "long", task_type=60 * "type", message=60 * "word")
-    queue.put("a", 300 * "x", task_id="waits", delay=1)
-    console = start(queue, cloudwatch=Metrics(TasksPending=1e6, TasksShed=20))
+def measured(console: Console, paths: Sequence[str], width: int, script: str, home: Path) -> str:
+    """What the script says of each page's document ``page``, in a window of this width."""
     style = f"<style>{console.ask('/static/console.css')[1]}</style>"
-    paths = ("/?range=7d", "/types", "/tasks?status=FAILURE", "/tasks?status=DELAYED")
-    paths += ("/search?q=long&all=1", "/put", "/put?from=waits", "/put?from=" + 60 * "long")
-    paths += ("/task?id=" + 60 * "long", "/task?id=waits", "/bulk?status=FAILURE")
     frames = ""
     for path in paths:
         page = re.sub("<link.*?>|<script.*?</script>", "", console.ask(path)[1]) + style
         shown = f'srcdoc="{html.escape(page)}" title="{html.escape(path)}"'
-        frames += f'<iframe style="border:0;width:390px;height:800px" {shown}></iframe>'
-    (tmp_path / "phone.html").write_text(
+        frames += f'<iframe style="border:0;width:{width}px;height:800px" {shown}></iframe>'
+    (home / "frames.html").write_text(
         f"""<!doctype html><meta charset="utf-8">{frames}<script>
+        const measure = (page) => {script};
         onload = () => {{
-          document.body.innerText = [...document.querySelectorAll("iframe")].map((frame) => {{
-            const root = frame.contentDocument.documentElement;
-            return `${{frame.title}} ${{root.scrollWidth - root.clientWidth}}`;
-          }}).join("; ") + ".";
+          document.body.innerText = [...document.querySelectorAll("iframe")]
+            .map((frame) => `${{frame.title}} ${{measure(frame.contentDocument)}}`)
+            .join("; ") + ".";
         }};</script>"""
     )
-    seen = dumped(f"file://{tmp_path / 'phone.html'}", tmp_path)
-    assert html.unescape("; ".join(f"{path} 0" for path in paths) + ".") in html.unescape(seen)
+    return html.unescape(dumped(f"file://{home / 'frames.html'}", home))
+
+
+@in_a_browser
+@pytest.mark.parametrize("width", [390, 1_024, 1_440])
+def test_nothing_is_cut_on_a_phone_nor_on_a_wider_screen(queue, start, tmp_path, width):
+    fail(queue, 60 * "long", task_type=60 * "type", message=60 * "word")
+    queue.put("a", 300 * "x", task_id="waits", delay=1)
+    console = start(queue, cloudwatch=Metrics(TasksPending=1e6, TasksShed=20))
+    paths = ("/?range=7d", "/types", "/tasks?status=FAILURE", "/tasks?status=DELAYED")
+    paths += ("/search?q=long&all=1", "/put", "/put?from=waits", "/put?from=" + 60 * "long")
+    paths += ("/task?id=" + 60 * "long", "/task?id=waits", "/bulk?status=FAILURE")
+    beyond = "page.documentElement.scrollWidth - page.documentElement.clientWidth"
+    seen = measured(console, paths, width, beyond, tmp_path)
+    assert html.unescape("; ".join(f"{path} 0" for path in paths) + ".") in seen
+
+
+@in_a_browser
+def test_a_name_is_not_broken_in_a_list_that_has_the_room(queue, start, tmp_path):
+    fail(
+        queue,
+        "0b9e5c0e-8f0a-4b5e-9a36-6d6f0f6b2c11",
+        task_type="mail.send-to-a-customer",
+        message=30 * "a long message ",
+    )
+    lines = """[...page.querySelectorAll(".tasks td:not(.long)")].map((cell) => {
+      const range = page.createRange();
+      range.selectNodeContents(cell);
+      const tops = [...range.getClientRects()].filter((one) => one.width).map((one) => one.top);
+      return Math.max(...tops) - Math.min(...tops) < 12;
+    }).every(Boolean) && [...page.querySelectorAll(".tasks .id a, .name")]
+      .every((one) => one.scrollWidth <= one.clientWidth)"""
+    path = "/tasks?status=FAILURE"
+    assert f"{path} true." in measured(start(queue), [path], 1_440, lines, tmp_path)
