@@ -933,7 +933,8 @@ def test_a_tasks_log_is_loaded_into_its_page_and_stays_there_when_that_refreshes
 
 
 def measured(console: Console, paths: Sequence[str], width: int, script: str, home: Path) -> str:
-    """What the script says of each page's document ``page``, in a window of this width."""
+    """Run the script on the document ``page`` of each path, in a window of this width, and return
+    what it says of them."""
     style = f"<style>{console.ask('/static/console.css')[1]}</style>"
     frames = ""
     for path in paths:
