@@ -78,6 +78,7 @@ class Environment:
 
     @classmethod
     def of_this_process(cls) -> "Environment":
+        """Return the environment of the process that runs."""
         return cls(os.environ)
 
     @property
@@ -147,9 +148,11 @@ class Environment:
         return self._text(Variable.QUEUE)
 
     def lifetimes(self) -> Lifetimes:
+        """Return the queue's lifetimes, as the deployment set them."""
         return self._built(Variable.LIFETIMES, Lifetimes)
 
     def worker(self) -> "WorkerSettings":
+        """Return the processor's settings, as the deployment set them."""
         from lifoq.worker.handlers.backoff import Backoff  # noqa: PLC0415 - a cold start less to import
         from lifoq.worker.settings import WorkerSettings  # noqa: PLC0415
 

@@ -47,6 +47,7 @@ def summary(task: Task, *, now: int) -> dict[str, Any]:
 
 
 def whole(task: Task, *, now: int) -> dict[str, Any]:
+    """Return a task with its payload and its result."""
     found = {**summary(task, now=now), **_part("payload", task.payload)}
     if task.status is Status.SUCCESS:
         found |= _part("result", task.result)
@@ -59,6 +60,7 @@ def _part(name: str, value: Any) -> dict[str, Any]:
 
 
 def listing(found: Listing, *, now: int) -> dict[str, Any]:
+    """Return a page of tasks."""
     page: dict[str, Any] = {"tasks": [summary(task, now=now) for task in found.tasks]}
     if found.damaged:
         page["damaged"] = [
@@ -76,6 +78,7 @@ def outcome(put: PutOutcome, *, now: int) -> dict[str, Any]:
 
 
 def stats(found: QueueStats) -> dict[str, Any]:
+    """Return the numbers of a queue."""
     counts = {name: count(found) for name, count in COUNTED.items()}
     return {
         **{name: count.value for name, count in counts.items()},
@@ -87,6 +90,7 @@ def stats(found: QueueStats) -> dict[str, Any]:
 
 
 def error(refusal: Exception | None) -> dict[str, Any]:
+    """Return an error with its type and message; of an InvalidInput with the field."""
     found = {"type": type(refusal).__name__, "message": str(refusal)}
     if isinstance(refusal, InvalidInput):
         found["field"] = refusal.field

@@ -34,14 +34,17 @@ LONGEST_WAIT: Final = 20
 
 
 def name(bytes_: int, meaning: str) -> Schema:
+    """Return the schema of a text of at most ``bytes_``."""
     return {**SOME_TEXT, "maxLength": bytes_, "description": meaning}
 
 
 def list_of(items: Schema) -> Schema:
+    """Return the schema of a list."""
     return {"type": "array", "items": items}
 
 
 def object_of(properties: Mapping[str, Schema], *required: str) -> Schema:
+    """Return the schema of an object; ``required`` names fields that must be there."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -165,4 +168,5 @@ COUNTED: Final[Mapping[str, Callable[[QueueStats], Counted]]] = {
 
 
 def iso(micros: int | None) -> str | None:
+    """Return epoch microseconds as ISO 8601; None stays None."""
     return None if micros is None else times.iso(micros)

@@ -8,6 +8,8 @@ Kind = Literal["put", "read", "operate"]
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
+    """One operation of the HTTP API."""
+
     name: str
     method: Literal["GET", "POST"]
     path: str

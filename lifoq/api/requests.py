@@ -25,6 +25,7 @@ SENT: Final = {field.library: name for name, field in {**TERMS, **FILTERS}.items
 
 
 def task_id(path: Mapping[str, str], query: Mapping[str, str]) -> str:
+    """Return the id of the task: of the query, or of the path."""
     return query.get("id", path["id"])
 
 
@@ -71,6 +72,7 @@ def idempotency_key(header: str | None) -> str | None:
 
 
 def wait_seconds(parameters: Mapping[str, str]) -> int:
+    """Return the seconds for which the answer may wait. InvalidInput."""
     _only(parameters, *GETTING)
     return _whole("wait", parameters.get("wait", "0"), least=0, most=LONGEST_WAIT)
 
@@ -87,6 +89,7 @@ def wanted(parameters: Mapping[str, str]) -> Wanted:
 
 
 def limit(parameters: Mapping[str, str]) -> int:
+    """Return the most tasks of a page. InvalidInput."""
     text = parameters.get("limit", str(LISTED_BY_DEFAULT))
     return _whole("limit", text, least=1, most=MOST_LISTED)
 

@@ -39,10 +39,12 @@ class S3Blobs:
         self._making = threading.Lock()
 
     def put(self, key: str, content: bytes) -> None:
+        """Write an object."""
         with self._translated("PutObject"):
             self._client.put_object(Bucket=self.bucket, Key=key, Body=content, ContentType=JSON)
 
     def get(self, key: str) -> bytes | None:
+        """Return an object's bytes; None if there is no such object."""
         try:
             with self._translated("GetObject"):
                 answer = self._client.get_object(Bucket=self.bucket, Key=key)
@@ -68,6 +70,7 @@ class S3Blobs:
         return True
 
     def delete(self, key: str) -> None:
+        """Delete an object, if it is there."""
         with self._translated("DeleteObject"):
             self._client.delete_object(Bucket=self.bucket, Key=key)
 

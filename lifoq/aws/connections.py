@@ -34,6 +34,7 @@ class Headers(dict[str, str]):
         super().__setitem__(name.lower(), value)
 
     def get(self, name: str, default: Any = None) -> Any:
+        """Return a header by its name, in any case; ``default`` if there is none."""
         return super().get(name.lower(), default)
 
 

@@ -16,6 +16,8 @@ VERSION: Final = "DynamoDB_20120810"
 
 
 class DynamoCalls:
+    """Calls of DynamoDB by lifoq's own client."""
+
     def __init__(self, service: Service, *, attempts: int) -> None:
         """``attempts``: the most that a call is sent."""
         self._service = service

@@ -44,6 +44,8 @@ def update_request(table_name: str, task_id: str, change: Change) -> dict[str, A
 
 
 def conditional_put(table_name: str, item: Item, when: Alternatives) -> dict[str, Any]:
+    """Return the put of one item, where its id is free or ``when`` holds for the item that has
+    it."""
     return {
         "TableName": table_name,
         "Item": typed(item),
@@ -72,6 +74,7 @@ class Expression:
         }
 
     def span(self, span: Span) -> str:
+        """Return the key condition of a span of an index."""
         status = f"{self._name(Attribute.TASK_STATUS)} = {self._value(span.status.value)}"
         sort_key = (
             Attribute.TASK_CREATED if span.index == STATUS_CREATED_INDEX else Attribute.DUE_AT
@@ -86,6 +89,7 @@ class Expression:
         return status
 
     def update(self, change: Change) -> str:
+        """Return the update expression of a change."""
         sets = [f"{self._name(name)} = {self._value(value)}" for name, value in change.set.items()]
         for name, value in change.set_once.items():
             alias = self._name(name)

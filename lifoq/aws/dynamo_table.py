@@ -31,6 +31,9 @@ class Calls(Protocol):
 
 
 class DynamoTable:
+    """A queue's table in DynamoDB. Each call is one request, or a few where an answer has several
+    pages."""
+
     def __init__(self, *, name: str, calls: Calls, once: Calls, clock: ServerClock) -> None:
         """``calls`` repeats a call that failed; ``once`` must not. ``clock`` learns of both."""
         self.name = name
@@ -99,12 +102,14 @@ class DynamoTable:
         return self if service is None else self.of_service(self.name, service, clock=clock)
 
     def get(self, task_id: str) -> Item | None:
+        """Return an item, by a strongly consistent read."""
         answer = self._call(
             "GetItem", {"TableName": self.name, "Key": _key(task_id), "ConsistentRead": True}
         )
         return plain(answer["Item"]) if "Item" in answer else None
 
     def get_many(self, task_ids: Sequence[str]) -> list[Item]:
+        """Return those of the items that exist, a hundred a request."""
         items: list[Item] = []
         asked = list(dict.fromkeys(task_ids))
         for at in range(0, len(asked), MAX_BATCH_GET):
@@ -124,12 +129,16 @@ class DynamoTable:
         return items
 
     def put(self, item: Item, *, over: Alternatives = ()) -> None:
+        """Write a new item, by a conditional PutItem."""
         self._call("PutItem", put_request(self.name, item, over=over))
 
     def replace(self, item: Item, *, when: tuple[Condition, ...]) -> None:
+        """Write an item in place of the one that has its id, by a conditional PutItem."""
         self._call("PutItem", conditional_put(self.name, item, ((Exists(HASH_KEY), *when),)))
 
     def put_batch(self, items: Sequence[Item]) -> list[Item]:
+        """Write at most 25 new items by one BatchWriteItem, and return those that were certainly
+        not written."""
         puts = [{"PutRequest": {"Item": typed(item)}} for item in items]
         with self._translated("BatchWriteItem"):
             answer = self._once.call("BatchWriteItem", {"RequestItems": {self.name: puts}})
@@ -137,9 +146,11 @@ class DynamoTable:
         return [plain(request["PutRequest"]["Item"]) for request in left]
 
     def update(self, task_id: str, change: Change) -> None:
+        """Apply a change by a conditional UpdateItem."""
         self._call("UpdateItem", update_request(self.name, task_id, change))
 
     def update_and_get(self, task_id: str, change: Change) -> Item:
+        """Apply a change by a conditional UpdateItem, and return the item as it is then."""
         request = update_request(self.name, task_id, change) | {"ReturnValues": "ALL_NEW"}
         answer = self._call("UpdateItem", request)
         return plain(answer["Attributes"])
@@ -153,6 +164,7 @@ class DynamoTable:
         over: Alternatives = (),
         once: bool = False,
     ) -> None:
+        """Apply a change and put items, by one TransactWriteItems."""
         from lifoq.items import size  # noqa: PLC0415 - a cold start less to import
 
         calls = self._once if once else self._calls
@@ -170,6 +182,7 @@ class DynamoTable:
                 raise refusal(error, items) from error
 
     def delete(self, task_id: str, *, when: tuple[Condition, ...]) -> None:
+        """Delete an item, by a conditional DeleteItem."""
         request = {
             "TableName": self.name,
             "Key": _key(task_id),
@@ -181,10 +194,12 @@ class DynamoTable:
     def query(
         self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None
     ) -> Page:
+        """Return one page of an index."""
         request = self._query(span, newest_first=newest_first, limit=limit)
         return self._page("Query", request, start)
 
     def scan(self, *, limit: int, start: Cursor | None = None) -> Page:
+        """Return one page of the table's items, in no order."""
         return self._page("Scan", {"TableName": self.name, "Limit": limit}, start)
 
     def _page(self, operation: str, request: dict[str, Any], start: Cursor | None) -> Page:
@@ -198,6 +213,7 @@ class DynamoTable:
         )
 
     def count(self, span: Span, *, cap: int, newest_first: bool = True) -> Count:
+        """Count the rows of a span, page by page, up to the cap."""
         found = read = 0
         request = self._query(span, newest_first=newest_first, limit=cap) | {"Select": "COUNT"}
         while True:
@@ -210,9 +226,12 @@ class DynamoTable:
             request |= {"ExclusiveStartKey": last, "Limit": cap - read}
 
     def clock_ahead(self) -> int:
+        """Return the microseconds by which this machine's clock is ahead, by the ``Date`` of
+        answers."""
         return self._clock.ahead()
 
     def check(self) -> None:
+        """Compare the table with a queue's, by DescribeTable."""
         there = self._call("DescribeTable", {"TableName": self.name})["Table"]
         needed = table_definition(self.name)
         if there["KeySchema"] != needed["KeySchema"]:

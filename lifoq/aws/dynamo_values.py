@@ -17,6 +17,7 @@ USUAL_DIGITS: Final = 18
 
 
 def typed(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an item in DynamoDB's form, each value with its type."""
     return {str(name): typed_value(value) for name, value in item.items()}
 
 
@@ -40,6 +41,7 @@ def typed_value(value: object) -> dict[str, Any]:  # noqa: PLR0911 - one for eac
 
 
 def plain(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an item of DynamoDB's form with plain values."""
     return {name: plain_value(value) for name, value in item.items()}
 
 

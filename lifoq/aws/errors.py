@@ -151,10 +151,12 @@ def translated(call: str, *, operation: str, meaning: Meaning) -> Iterator[None]
 
 
 def code_of(error: ClientError) -> str:
+    """Return the code of an error that AWS answered; empty if it has none."""
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
 def message_of(error: ClientError) -> str:
+    """Return the message of an error that AWS answered; empty if it has none."""
     return str(error.response.get("Error", {}).get("Message", ""))
 
 

@@ -14,6 +14,8 @@ from lifoq.errors import QueueMisconfigured
 
 
 class Credentials(NamedTuple):
+    """An access key of AWS with its secret, and the session's token if it is temporary."""
+
     access_key: str
     secret_key: str
     token: str | None

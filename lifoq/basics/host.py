@@ -27,13 +27,17 @@ def microseconds(seconds: float) -> int:
 class Outbox(Protocol[Sent_contra]):
     """A mailbox, as those see it who report to it."""
 
-    def put(self, message: Sent_contra) -> None: ...
+    def put(self, message: Sent_contra) -> None:
+        """Report a message."""
+        ...
 
 
 class Mailbox(Protocol[Message]):
     """A queue between threads of one host."""
 
-    def put(self, message: Message) -> None: ...
+    def put(self, message: Message) -> None:
+        """Add a message."""
+        ...
 
     def take(self, timeout: float) -> Message | None:
         """The next message; None when ``timeout`` seconds pass without one."""
@@ -41,6 +45,8 @@ class Mailbox(Protocol[Message]):
 
 
 class Host(Protocol):
+    """The machine under the queue: time, sleep, threads, random ids."""
+
     def now(self) -> int:
         """Epoch microseconds: the time of day, which may be corrected in between."""
         ...
@@ -59,7 +65,9 @@ class Host(Protocol):
         stamp before it on this host; but for those of a clock that was far ahead."""
         ...
 
-    def sleep(self, seconds: float) -> None: ...
+    def sleep(self, seconds: float) -> None:
+        """Let the caller wait for so many seconds."""
+        ...
 
     def new_id(self) -> str:
         """A random id that nobody else has."""
@@ -69,7 +77,9 @@ class Host(Protocol):
         """Run ``work`` beside the caller. OutOfThreads where this process cannot start another."""
         ...
 
-    def mailbox(self) -> Mailbox[Any]: ...
+    def mailbox(self) -> Mailbox[Any]:
+        """Return a new mailbox, for threads of this host."""
+        ...
 
 
 class OutOfThreads(Exception):
@@ -89,6 +99,7 @@ class Stamps:
         self._lock = threading.Lock()
 
     def next(self, now: int) -> int:
+        """Return the stamp for a time, both in microseconds: greater than every stamp before it."""
         with self._lock:
             self._last = now if now < self._last - LARGEST_STEP else max(now, self._last + 1)
             return self._last
@@ -112,10 +123,12 @@ class SteadyClock:
         self._apart = self._of_day()
 
     def read(self) -> int:
+        """Return the time in microseconds since some moment."""
         return self._monotonic() + self._frozen
 
     @contextmanager
     def invocation(self) -> Iterator[None]:
+        """Count the time that has passed since the invocation before this one."""
         before, self._apart = self._apart, self._of_day()
         self._frozen += max(0, self._apart - before)
         try:
@@ -142,24 +155,32 @@ class SystemHost:
         """The mailboxes of threads that wait for work; to start another thread costs more."""
 
     def now(self) -> int:
+        """Return the time of day in epoch microseconds."""
         return time.time_ns() // 1_000
 
     def monotonic(self) -> int:
+        """Return the microseconds since some moment, those of a frozen process among them."""
         return self._steady.read()
 
     def invocation(self) -> AbstractContextManager[None]:
+        """Return a context manager for the work of one invocation."""
         return self._steady.invocation()
 
     def stamp(self, now: int) -> int:
+        """Return a stamp that is greater than every one before it."""
         return self._stamps.next(now)
 
     def sleep(self, seconds: float) -> None:
+        """Let this thread wait for so many seconds."""
         time.sleep(seconds)
 
     def new_id(self) -> str:
+        """Return a random id of 32 hexadecimal digits."""
         return uuid.uuid4().hex
 
     def spawn(self, work: Callable[[], None], name: str) -> None:
+        """Run ``work`` in a thread that has nothing to do, or in a new one."""
+
         def named() -> None:
             threading.current_thread().name = name
             work()
@@ -186,17 +207,22 @@ class SystemHost:
             work = inbox.get()
 
     def mailbox(self) -> "ThreadMailbox[Any]":
+        """Return a new mailbox for threads."""
         return ThreadMailbox()
 
 
 class ThreadMailbox(Generic[Message]):
+    """A mailbox between threads of this process."""
+
     def __init__(self) -> None:
         self._messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
 
     def put(self, message: Message) -> None:
+        """Add a message."""
         self._messages.put(message)
 
     def take(self, timeout: float) -> Message | None:
+        """Return the next message; None if ``timeout`` seconds pass without one."""
         try:
             return (
                 self._messages.get(timeout=timeout) if timeout > 0 else self._messages.get_nowait()

@@ -34,6 +34,7 @@ def check_rate(field: str, value: Any) -> None:
 
 
 def check_count(field: str, value: Any, *, least: int = 1) -> None:
+    """Check a whole number from ``least`` on. InvalidInput names ``field``."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MOST:
         raise InvalidInput(field, value, f"must be a whole number from {least} to {MOST:,}")
 

@@ -63,6 +63,8 @@ class SharedLimits:
 
 @dataclass(frozen=True, kw_only=True)
 class Connection:
+    """The settings by which a client finds a queue, as the deployment wrote them."""
+
     table: str
     """The table's name; its ARN where clients are in another account."""
     lifetimes: Lifetimes

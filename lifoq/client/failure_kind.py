@@ -37,5 +37,6 @@ class Kind:
 
     @classmethod
     def of(cls, task: Task) -> "Kind":
+        """Return the kind of a task's failure."""
         error = task.error or UNKNOWN
         return cls(task_type=task.task_type, error_type=error.type, shape=shape(error.message))

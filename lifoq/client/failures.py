@@ -18,6 +18,8 @@ MOST: Final = 10_000
 
 @dataclass(kw_only=True)
 class Group:
+    """Failed tasks of one kind."""
+
     kind: Kind
     example: Task
     """The latest that failed."""

@@ -76,6 +76,7 @@ def ends_with_token() -> Sequence[Pattern]:
 
 
 def status(record: Record, image: str) -> str | None:
+    """Return the status in an image of a stream record; None if it has none."""
     return attribute(record, image, Attribute.TASK_STATUS, "S")
 
 
@@ -134,6 +135,8 @@ def time(record: Record, image: str, name: Attribute) -> Decimal:
 
 
 def attribute(record: Record, image: str, name: Attribute, kind: str) -> str | None:
+    """Return an attribute in an image of a stream record, of DynamoDB's type ``kind``; None if it
+    has none."""
     attributes = record.get("dynamodb", {}).get(image) or {}
     value: str | None = attributes.get(name, {}).get(kind)
     return value

@@ -28,6 +28,8 @@ MAX_RESULT_BYTES: Final = 16 * 1024
 
 
 class Ending(StrEnum):
+    """The way in which a task ended."""
+
     SUCCESS = "SUCCESS"
     FAILURE = "FAILURE"
     CANCELLED = "CANCELLED"

@@ -27,6 +27,8 @@ NOBODY_WAITS: Final = frozenset({"InvalidToken", "TaskDoesNotExist", "TaskTimedO
 
 
 class StepFunctions:
+    """Answers states of Step Functions that wait for a task's end."""
+
     def __init__(self, client: Any) -> None:
         self._client = client
 

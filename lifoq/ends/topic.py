@@ -22,6 +22,8 @@ Entry = dict[str, Any]
 
 
 class EventsTopic:
+    """The SNS topic to which ends of tasks are published."""
+
     def __init__(self, sns: Any, topic_arn: str, *, queue: str) -> None:
         self._sns = sns
         self._topic_arn = topic_arn

@@ -37,6 +37,8 @@ STANDSTILL: Final = math.inf
 
 
 class State(StrEnum):
+    """A state of a queue that people are told, with its meaning."""
+
     meaning: str
 
     def __new__(cls, title: str, meaning: str) -> Self:
@@ -116,6 +118,8 @@ class Facts:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
+    """A rule of the headline: when it holds, what that costs, and the words for it."""
+
     state: State
     holds: Callable[[Facts], bool]
     cost: Callable[[Facts], float]
@@ -195,6 +199,8 @@ first goes first."""
 
 @dataclass(frozen=True, kw_only=True)
 class Headline:
+    """A title and a sentence that say how a queue is doing."""
+
     state: State
     """The state that costs most."""
     title: str
@@ -205,6 +211,7 @@ class Headline:
 
 
 def headline(stats: QueueStats, *, paused: bool = False) -> Headline:
+    """Return the headline of a queue: the state that costs most, with the others behind it."""
     now = Facts(stats=stats, paused=paused)
     holding = sorted(
         (rule for rule in RULES if rule.holds(now)), key=lambda rule: rule.cost(now), reverse=True

@@ -22,11 +22,14 @@ def encode(groups: Mapping[str, Collection[str]]) -> str:
 
 
 def decode(text: str) -> dict[str, frozenset[str]]:
+    """Return the task types of each group of workers, of the text that the deployment wrote."""
     return {name: frozenset(types) for name, types in json.loads(text).items()}
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenTasks:
+    """The open tasks of a group of workers, by which their number is scaled."""
+
     number: int
     """Tasks that could be claimed, or that a worker holds. Counting stops at a cap."""
     oldest_waiting_seconds: float

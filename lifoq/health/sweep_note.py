@@ -28,6 +28,8 @@ NOTE_KEPT: Final = 7 * 86_400
 
 @dataclass(frozen=True, kw_only=True)
 class Note:
+    """The note that the latest sweep left in the table."""
+
     unknown_types: tuple[str, ...] = ()
     """Task types of tasks that wait, which no worker is known to have; MOST_NAMED at the most."""
     unknown_waiting: int = 0
@@ -47,6 +49,7 @@ class Note:
         return task_type in self.unknown_types or not known
 
     def shed_since(self, moment: int) -> tuple[tuple[int, int], ...]:
+        """Return the sheddings after ``moment`` (epoch microseconds): when, and how many tasks."""
         return tuple((at, number) for at, number in self.shed if at > moment)
 
 

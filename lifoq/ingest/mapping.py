@@ -59,6 +59,7 @@ class IngestMapping:
 
     @classmethod
     def decode(cls, text: str) -> "IngestMapping":
+        """Return the mapping, of the text that the deployment wrote."""
         return cls(**jsontext.decode(text))
 
     @property

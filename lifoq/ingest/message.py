@@ -17,6 +17,8 @@ PARSING: Final = (ArithmeticError, AttributeError, LookupError, TypeError, Value
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
+    """A message of another service, of which a task is made."""
+
     id: str | None
     """The service's own. RabbitMQ draws none, where the sender gives none."""
     body: Any

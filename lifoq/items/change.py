@@ -29,6 +29,7 @@ class Exists:
     attribute: Attribute | Preview
 
     def holds(self, item: Item) -> bool:
+        """Return True if the item has the attribute or the field."""
         if isinstance(self.attribute, Attribute):
             return self.attribute in item
         preview = item.get(Attribute.PREVIEW)
@@ -37,28 +38,37 @@ class Exists:
 
 @dataclass(frozen=True)
 class StatusIs:
+    """Holds for an item of this status."""
+
     status: Status
 
     def holds(self, item: Item) -> bool:
+        """Return True if the item has the status."""
         return item.get(Attribute.TASK_STATUS) == self.status
 
 
 @dataclass(frozen=True)
 class StatusIn:
+    """Holds for an item of one of these statuses."""
+
     statuses: frozenset[Status]
 
     def holds(self, item: Item) -> bool:
+        """Return True if the item has one of the statuses."""
         status = item.get(Attribute.TASK_STATUS)
         return isinstance(status, str) and status in self.statuses
 
 
 @dataclass(frozen=True)
 class Equals:
+    """Holds if the attribute has this value."""
+
     attribute: Attribute
     value: Any
     """A ``Value``, or what a damaged item holds in its place."""
 
     def holds(self, item: Item) -> bool:
+        """Return True if the item's value is of the same type and equal."""
         value = item.get(self.attribute)
         return type(value) is type(self.value) and value == self.value
 
@@ -76,26 +86,33 @@ class OneOf:
     values: frozenset[str]
 
     def holds(self, item: Item) -> bool:
+        """Return True if the item's value is one of the texts."""
         value = item.get(self.attribute)
         return isinstance(value, str) and value in self.values
 
 
 @dataclass(frozen=True)
 class GreaterThan:
+    """Holds if the attribute is a number above ``value``."""
+
     attribute: Attribute
     value: int
 
     def holds(self, item: Item) -> bool:
+        """Return True if the item's number is greater."""
         value = item.get(self.attribute)
         return is_number(value) and value > self.value
 
 
 @dataclass(frozen=True)
 class AtMost:
+    """Holds if the attribute is a number of at most ``value``."""
+
     attribute: Attribute
     value: int
 
     def holds(self, item: Item) -> bool:
+        """Return True if the item's number is at most as large."""
         value = item.get(self.attribute)
         return is_number(value) and value <= self.value
 
@@ -108,6 +125,7 @@ class Not:
     condition: AtMost | Exists | OneOf
 
     def holds(self, item: Item) -> bool:
+        """Return True if the condition does not hold for the item."""
         return not self.condition.holds(item)
 
 

@@ -133,6 +133,8 @@ class Grant:
 
 @dataclass(frozen=True, kw_only=True)
 class QuotaTable:
+    """The item of one limit over all workers: which worker has which quota of it, until when."""
+
     tokens: float
     """Tokens in the shards that nobody has, when they were last counted."""
     counted: int = 0

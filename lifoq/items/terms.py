@@ -90,6 +90,7 @@ class Text(Rule):
         self.words = f"text of 1 to {most:,} bytes"
 
     def kept(self, field: str, value: Any) -> str:
+        """Check the length, and return the text."""
         check_name(field, value, self.most)
         return value  # type: ignore[no-any-return]  # it is text
 
@@ -100,6 +101,7 @@ class Trace(Rule):
     words = "a W3C traceparent"
 
     def kept(self, _field: str, value: Any) -> str:
+        """Check the traceparent, and return it."""
         from lifoq.items import traceparent  # noqa: PLC0415 - a cold start less to import
 
         traceparent.check(value)
@@ -121,6 +123,7 @@ class Choice(Rule):
         self.words = " or ".join(f"`{word}`" for word in words)
 
     def kept(self, field: str, value: Any) -> str:
+        """Check that it is one of the words, and return it."""
         if value not in self.choices:
             raise InvalidInput(field, value, f"must be {self._told}")
         return str(value)
@@ -134,6 +137,7 @@ class Count(Rule):
     least = 1
 
     def kept(self, field: str, value: Any) -> int:
+        """Check the number, and return it."""
         check_count(field, value)
         return int(value)
 
@@ -151,15 +155,18 @@ class Seconds(Rule):
         self.words = "seconds, or a `timedelta`" + ("" if zero else ", above 0")
 
     def kept(self, field: str, value: Any) -> int:
+        """Check the duration, and return it in microseconds."""
         micros = duration(field, value)
         if micros < self.least:
             raise InvalidInput(field, value, self._below)
         return micros
 
     def given(self, kept: int) -> float:
+        """Return microseconds in seconds."""
         return kept / MICROSECONDS
 
     def spoken(self, given: float) -> str:
+        """Return seconds in words such as ``2 min``."""
         return spoken(given)
 
 
@@ -169,6 +176,7 @@ class Moment(Rule):
     words = "a `datetime` with a zone"
 
     def kept(self, field: str, value: Any) -> int:
+        """Check that the time has a zone, and return it in epoch microseconds."""
         if not isinstance(value, datetime) or value.utcoffset() is None:
             raise InvalidInput(field, value, "must be a datetime with a time zone")
         return microseconds(value.timestamp())

@@ -24,4 +24,5 @@ def if_one(value: Any) -> str | None:
 
 
 def is_one(value: Any) -> bool:
+    """Return True for a W3C traceparent."""
     return isinstance(value, str) and re.fullmatch(FORM, value) is not None

@@ -34,6 +34,8 @@ def parameter_name(queue_name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Deployment:
+    """A deployed queue, as its settings in the account describe it."""
+
     release: str
     """The version of lifoq that it was deployed with."""
     functions: Mapping[str, str]

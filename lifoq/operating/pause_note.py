@@ -23,6 +23,8 @@ ITEM: Final = f"{OWN_PREFIX}pause"
 
 @dataclass(frozen=True, kw_only=True)
 class PauseNote:
+    """A note in the table: who paused the queue, when, and by which command."""
+
     by: str
     """The command that paused the queue, such as ``lifoq pause``."""
     who: str

@@ -35,6 +35,8 @@ _OWN_PLACE: Final = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class LogLine:
+    """A line of a log, with its time."""
+
     at: int
     """Epoch microseconds."""
     level: str
@@ -45,6 +47,8 @@ class LogLine:
 
 @dataclass(frozen=True, kw_only=True)
 class FoundLines:
+    """The log lines that were found of a task."""
+
     lines: tuple[LogLine, ...]
     """The oldest first."""
     complete: bool

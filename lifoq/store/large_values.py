@@ -29,7 +29,9 @@ much as nine write units, a KB of an item three. What is smaller is faster in th
 class Blobs(Protocol):
     """Objects by their keys. Calls raise StoreUnavailable and QueueMisconfigured."""
 
-    def put(self, key: str, content: bytes) -> None: ...
+    def put(self, key: str, content: bytes) -> None:
+        """Write an object."""
+        ...
 
     def get(self, key: str) -> bytes | None:
         """Return the object's bytes; None where there is no such object."""
@@ -40,7 +42,9 @@ class Blobs(Protocol):
         object."""
         ...
 
-    def delete(self, key: str) -> None: ...
+    def delete(self, key: str) -> None:
+        """Delete an object, if it is there."""
+        ...
 
 
 class MemoryBlobs:
@@ -51,16 +55,20 @@ class MemoryBlobs:
         self._lock = threading.Lock()
 
     def put(self, key: str, content: bytes) -> None:
+        """Keep an object."""
         with self._lock:
             self.objects[key] = content
 
     def get(self, key: str) -> bytes | None:
+        """Return an object's bytes; None if there is no such object."""
         return self.objects.get(key)
 
     def renew(self, key: str) -> bool:
+        """Return True if there is such an object: nothing is deleted by its age here."""
         return key in self.objects
 
     def delete(self, key: str) -> None:
+        """Forget an object, if it is there."""
         with self._lock:
             self.objects.pop(key, None)
 
@@ -134,6 +142,7 @@ def named(task: Task) -> dict[str, Large]:
 
 
 def too_large(name: str, text: str) -> InvalidInput:
+    """Return the refusal of a value that is too large for the bucket."""
     return InvalidInput(
         name,
         text,

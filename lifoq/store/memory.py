@@ -43,6 +43,9 @@ Entry = tuple[int | Decimal, str]
 
 
 class MemoryTable:
+    """A queue's table in memory. It answers like ``DynamoTable``: the same conditions, indexes,
+    limits and errors. Safe to use from several threads."""
+
     def __init__(self, name: str = "memory") -> None:
         self.name = name
         self._items: dict[str, dict[str, Value]] = {}
@@ -52,21 +55,25 @@ class MemoryTable:
         self._lock = threading.RLock()
 
     def get(self, task_id: str) -> Item | None:
+        """Return an item."""
         with self._lock:
             item = self._items.get(task_id)
             return None if item is None else dict(item)
 
     def get_many(self, task_ids: Sequence[str]) -> list[Item]:
+        """Return those of the items that exist."""
         with self._lock:
             return [dict(self._items[i]) for i in task_ids if i in self._items]
 
     def put(self, item: Item, *, over: Alternatives = ()) -> None:
+        """Write a new item, unless its id is in use by an item for which ``over`` does not hold."""
         with self._lock:
             if not self._is_free(item, over):
                 raise ConditionFailed(self.get(str(item[Attribute.TASK_ID])))
             self._store(item)
 
     def replace(self, item: Item, *, when: tuple[Condition, ...]) -> None:
+        """Write an item in place of the one that has its id."""
         with self._lock:
             before = self.get(str(item[Attribute.TASK_ID]))
             if before is None or not _all_hold(when, before):
@@ -74,6 +81,7 @@ class MemoryTable:
             self._store(item)
 
     def put_batch(self, items: Sequence[Item]) -> list[Item]:
+        """Write at most 25 new items without a condition."""
         if len(items) > MAX_BATCH:
             raise ValueError(f"a batch holds at most {MAX_BATCH} items, not {len(items)}")
         with self._lock:
@@ -82,9 +90,11 @@ class MemoryTable:
         return []
 
     def update(self, task_id: str, change: Change) -> None:
+        """Apply a change."""
         self.update_and_get(task_id, change)
 
     def update_and_get(self, task_id: str, change: Change) -> Item:
+        """Apply a change, and return the item as it is then."""
         with self._lock:
             after = self._after(task_id, change)
             self._store(after)
@@ -99,6 +109,7 @@ class MemoryTable:
         over: Alternatives = (),
         once: bool = False,  # noqa: ARG002 - nothing is ever repeated here
     ) -> None:
+        """Apply a change and put items, all or nothing."""
         size.check_transaction(change, items)
         for item in items:
             _check_size(item)
@@ -119,6 +130,7 @@ class MemoryTable:
                 self._store(item)
 
     def delete(self, task_id: str, *, when: tuple[Condition, ...]) -> None:
+        """Delete an item."""
         with self._lock:
             before = self.get(task_id)
             if before is None or not _all_hold(when, before):
@@ -128,6 +140,7 @@ class MemoryTable:
     def query(
         self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None
     ) -> Page:
+        """Return one page of an index."""
         with self._lock:
             entries = self._entries[span.index, str(span.status)]
             places = _places(entries, span, newest_first=newest_first, start=start)
@@ -139,10 +152,12 @@ class MemoryTable:
             )
 
     def count(self, span: Span, *, cap: int, newest_first: bool = True) -> Count:
+        """Count the rows of a span, up to the cap."""
         page = self.query(span, newest_first=newest_first, limit=cap)
         return Count(value=len(page.rows), capped=page.next is not None)
 
     def scan(self, *, limit: int, start: Cursor | None = None) -> Page:
+        """Return one page of the table's items, in no order."""
         with self._lock:
             after = "" if start is None else str(start[Attribute.TASK_ID])
             ids = sorted(task_id for task_id in self._items if task_id > after)

@@ -12,6 +12,8 @@ from lifoq.store.write_retries import WriteRetries
 
 
 class QuotaTables:
+    """Reads and renews quota tables, one for each limit over all workers."""
+
     def __init__(self, store: StoreBase, *, host: Host) -> None:
         self._store = store
         self._table = store.table

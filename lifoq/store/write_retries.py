@@ -24,6 +24,8 @@ class Outrun(StoreUnavailable):
 
 
 class WriteRetries:
+    """The repeats of one conditional write that others keep refusing: counted, with pauses."""
+
     def __init__(self, host: Host, name: str) -> None:
         """``name``: the id of the item that is written."""
         self._host = host

@@ -67,6 +67,7 @@ class FinalResponse(HTTPResponse):
     """Passes over what is said before the answer, such as 103 Early Hints."""
 
     def begin(self) -> None:
+        """Read status and headers of the answer, past interim ones."""
         super().begin()
         while HTTPStatus.SWITCHING_PROTOCOLS < self.status < HTTPStatus.OK:
             self.headers = None  # type: ignore[assignment]  # so that it begins again
@@ -97,6 +98,7 @@ class CheckedConnection(HTTPConnection):
         """The response takes ``sock`` over where it ends with the connection."""
 
     def connect(self) -> None:
+        """Connect to the first of the checked addresses that answers."""
         failed: OSError | None = None
         for family, place in self._places():
             if self.aborted:

@@ -40,6 +40,7 @@ def encode(targets: Mapping[str, Target]) -> str:
 
 
 def decode(text: str) -> dict[str, Target]:
+    """Return the targets by their task types, of the text that the deployment wrote."""
     return {name: _decoded(target) for name, target in json.loads(text).items()}
 
 
@@ -72,6 +73,7 @@ class Secrets:
         self._asking = threading.Lock()
 
     def text(self, name: str) -> str:
+        """Return the text of a secret; it is asked for once by many attempts."""
         with self._asking:  # many attempts begin at the same time
             return self._text(name)
 

@@ -80,6 +80,7 @@ class Hidden:
         self._needles += [(text, SHORTEST_BASE64) for text in encoded]
 
     def text(self, text: str) -> str:
+        """Return a text with the secrets in it replaced."""
         if not self._needles:
             return text
         spans = sorted(

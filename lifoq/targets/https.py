@@ -132,6 +132,8 @@ def _check_header(name: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
+    """An HTTP answer. ``cut``: True if its content was longer than what is read of it."""
+
     status: int
     reason: str
     headers: Mapping[str, str]

@@ -29,6 +29,8 @@ and Lambda gives a process 1,024
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessState:
+    """The parts of a worker that outlive a run: queue, task types, settings, limits."""
+
     store: Store
     registry: Registry
     settings: WorkerSettings

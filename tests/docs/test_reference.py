@@ -172,3 +172,13 @@ def test_the_examples_of_the_fixtures_pass(tmp_path):
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert f"{len(FIXTURES)} passed" in said
+
+
+def test_every_public_class_and_function_of_the_library_says_what_it_is():
+    found = [
+        member
+        for member in walk(LIBRARY)
+        if not member.is_module and not any(part[0] == "_" for part in member.path.split("."))
+    ]
+    assert len(found) > 500
+    assert [member.path for member in found if member.docstring is None] == []

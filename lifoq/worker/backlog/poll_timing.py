@@ -166,6 +166,8 @@ class PollTiming:
         return self._empty_since + self._linger
 
     def believed_empty(self, now: int) -> bool:
+        """Return True if the queue is believed to be empty at ``now`` (microseconds of the
+        monotonic clock)."""
         return self.believed_at is not None and now >= self.believed_at
 
     def _back_off(self, now: int, wait: float) -> None:

@@ -63,6 +63,7 @@ class ViewIndex:
         return any(key not in self._of_key for key in self._forgotten)
 
     def remember(self, key: Key, place: Place, row: Candidate) -> None:
+        """Add a row of a key at its place, or replace the one that is there."""
         rows = self._of_key.setdefault(key, [])
         at = len(rows) if rows and rows[-1][0] < place else bisect_left(rows, place, key=_at)
         if at < len(rows) and rows[at][0] == place:
@@ -74,6 +75,7 @@ class ViewIndex:
         self._keep_first(key)
 
     def drop(self, key: Key, place: Place) -> None:
+        """Remove the row of a key at a place."""
         rows = self._of_key[key]
         del rows[bisect_left(rows, place, key=_at)]
         self._keep_first(key)

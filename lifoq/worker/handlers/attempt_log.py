@@ -16,6 +16,7 @@ class Formatter(logging.Formatter):
     """Lines for people, with the id of the task, which no terminal obeys."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record, with control characters as text."""
         task_id = getattr(record, FIELD, None)
         told = "" if task_id is None else f" ({task_id})"
         return harmless(super().format(record) + told, lines=True)

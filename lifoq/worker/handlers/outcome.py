@@ -42,15 +42,20 @@ class Done:
 
 @dataclass(frozen=True, kw_only=True)
 class Succeed:
+    """The outcome of an attempt that did the work: its result as JSON, and the tasks to put."""
+
     result: str
     follow_ups: Sequence[NewTask]
 
     def write(self, store: WorkerWrites, task: Task) -> Candidate | None:
+        """Write the success together with the follow-ups."""
         return store.succeed(task, self.result, self.follow_ups)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TryAgain:
+    """The outcome of an attempt after which the task waits, and is tried again."""
+
     error: TaskError
     delay: float
     """Seconds."""
@@ -66,9 +71,12 @@ class TryAgain:
 
 @dataclass(frozen=True, kw_only=True)
 class GiveUp:
+    """The outcome of an attempt after which no other follows: FAILURE."""
+
     error: TaskError
 
     def write(self, store: WorkerWrites, task: Task) -> Candidate | None:
+        """Write the failure."""
         return store.fail(task, self.error)
 
 
@@ -80,6 +88,7 @@ class Cancel:
     error: TaskError | None
 
     def write(self, store: WorkerWrites, task: Task) -> Candidate | None:
+        """Write the end of the cancelled task."""
         return store.end_cancelled(task, self.error)
 
 

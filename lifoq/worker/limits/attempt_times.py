@@ -29,6 +29,7 @@ class Level:
     squares: float = 0.0
 
     def add(self, seconds: float) -> None:
+        """Add the time of one attempt, in seconds."""
         log = math.log(max(SHORTEST, seconds))
         self.number += 1
         self.logs += log
@@ -57,6 +58,8 @@ class Sample:
 
 @dataclass(eq=False, kw_only=True)
 class Cycle:
+    """One cycle of the search: the times of its attempts, at a low and at a high number at work."""
+
     number: int
     low: int
     """Tasks at a time in the cycle's first part."""
@@ -78,6 +81,7 @@ class Cycle:
     _under_way: set[Sample] = field(default_factory=set)
 
     def begins(self, now: float, *, at_work: int, low: bool) -> Sample:
+        """Begin to measure an attempt, at ``now`` (seconds), with ``at_work`` tasks at work."""
         level = self.at_low if low else self.at_high
         sample = Sample(cycle=self, level=level, at_work=at_work, began=now)
         self._under_way.add(sample)

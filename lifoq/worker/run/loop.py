@@ -165,6 +165,7 @@ class Run:
         """True while a note for producers is on its way."""
 
     def execute(self) -> RunReport:
+        """Work until the run is over, settle what is in flight, and return the report."""
         now = self._host.monotonic()
         if self._kept is not None and not self._kept.recalled:
             self._try(partial(self._calls.recall, self._kept))

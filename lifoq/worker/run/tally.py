@@ -37,6 +37,7 @@ class Tally:
         seconds."""
 
     def claimed(self, task: Task) -> None:
+        """Count a claim, and the wait of a task that was claimed for the first time."""
         self.of_now.claimed += 1
         self._started += 1
         if task.taken_at is not None and task.taken_at == task.first_taken_at:
@@ -55,6 +56,7 @@ class Tally:
         return Starts(seconds=seconds, number=number, wait=wait) if number else None
 
     def ended(self, settled: Settled, *, seconds: float) -> None:
+        """Count the end of an attempt that took so many ``seconds``."""
         report = self.of_now
         match settled.how:
             case Settlement.SUCCEEDED:
