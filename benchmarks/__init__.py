@@ -7,6 +7,7 @@ NAMES: Final = (
     "freshness",
     "fairness",
     "capacity",
+    "batches",
     "cost",
     "ceiling",
     "backlog",

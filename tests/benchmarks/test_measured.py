@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks.backlog.__main__ import mountain, waiting
 from benchmarks.bare import NAME, ground
+from benchmarks.batches import __main__ as batches
 from benchmarks.capacity.downstream import Downstream, services
 from benchmarks.capacity.laws import Fixed
 from benchmarks.freshness.barrier import PageBarrier
@@ -51,6 +52,13 @@ def test_freshness_the_worker_beside_it_works_off_its_page_before_it_sees_what_i
     world.at(0.5, lambda: world.put("new"))
     world.run(10)
     assert order == ["old 3", "old 2", "old 1", "new", "old 0"]
+
+
+def test_batches_the_downstream_does_as_much_as_its_calls_take_time_for():
+    single = batches.trial("one task a call", 10.0, length=20)
+    call = batches.CALL + batches.EACH + 2 * batches.ANSWER  # with a poll and a claim
+    assert single.per_second == pytest.approx(batches.CALLS / call, rel=0.02)
+    assert batches.trial("batch=25, batch_wait=0.2", 2.0, length=20).share == 1
 
 
 @pytest.mark.parametrize("load", [0.8, 0.95, 1.1, 2.0])

@@ -133,8 +133,8 @@ class Context:
         self._hold(lambda: self._store.checkpoint(self._task, value, lease=self._lease()))
 
     def answer(self, answer: Any) -> None:
-        """Answer for this task of a batch. The latest answer counts, whatever the handler returns or
-        raises later. It is written when the handler has ended.
+        """Answer for this task of a batch. The latest answer counts, whatever the handler returns
+        or raises later. It is written when the handler has ended.
 
         Args:
             answer: The result of the task, ``Done``, or an exception such as Retry, Busy or Fail.
