@@ -328,3 +328,34 @@ def test_what_was_done_all_the_same_when_it_was_cancelled_has_succeeded(bench):
     task_id = bench.put()
     assert bench.run().succeeded == 1
     assert bench.queue.get(task_id).result == "done"
+
+
+# Batches
+
+
+def test_an_async_handler_of_a_batch_gets_lists_and_its_coroutine_has_the_name_of_the_first(bench):
+    @bench.handle(batch=10)
+    async def sends(payloads, contexts):
+        assert asyncio.current_task().get_name() == f"a {contexts[0].task_id}"
+        await asyncio.sleep(0.001)
+        return [payload * 10 for payload in payloads]
+
+    ids = [bench.put(n) for n in range(3)]
+    assert bench.run().succeeded == 3
+    assert [bench.queue.get(task_id).result for task_id in ids] == [0, 10, 20]
+
+
+def test_an_async_batch_is_stopped_once_the_time_of_all_of_its_tasks_is_over(bench):
+    left = []
+
+    @bench.handle(batch=10)
+    async def hangs(_payloads, contexts):
+        try:
+            await asyncio.sleep(FOREVER)
+        finally:
+            left.extend(context.remaining for context in contexts)
+
+    ids = [bench.queue.put("a", timeout=timeout).task_id for timeout in (0.1, 0.3)]
+    assert bench.run().timed_out == 2
+    assert left == [0, 0]
+    assert {bench.queue.get(task_id).error.type for task_id in ids} == {"TimeoutError"}
