@@ -1,6 +1,7 @@
 """The marks on the page's time axis, and their places."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from lifoq.basics.times import iso
@@ -45,3 +46,14 @@ def test_the_stretches_of_which_a_tenth_was_shed_are_overload_which_may_go_on():
     assert _overloads(known) == [(0.4, 0.8)]
     past = [0, 5, 5, 0, 0, 0, 0, 0, 0, 0]
     assert _overloads(past, shed_per_hour=9) == [(0.1, 0.3)]
+
+
+def test_each_mark_stands_in_a_row_where_its_words_touch_no_others():
+    words = "20:00:00 paused"
+    taken: list[list[tuple[float, float]]] = []
+    places = (0.1, 0.12, 0.5, 0.9, 0.91, 0.99)
+    rows = [timeline._free_row(taken, timeline._extent(place, words)) for place in places]
+    assert rows == [0, 1, 0, 0, 1, 2]
+    for row in taken:
+        ordered = sorted(row)
+        assert all(end < begin for (_, end), (begin, _) in pairwise(ordered))

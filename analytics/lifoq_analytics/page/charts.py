@@ -41,8 +41,6 @@ class Level:
     at: float
     color: str
     label: str
-    below: bool = False
-    """Where the name stands: below the line, else above it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,13 +117,8 @@ class Plots:
                 *_lines("waiting", _runs(self._ends, oldest, values)),
             ],
             levels=[
-                Level(
-                    at=values.at(seconds),
-                    color=color,
-                    label=f"{name} {words.duration(seconds)}",
-                    below=n > 0,
-                )
-                for n, (seconds, name, color) in enumerate(levels)
+                Level(at=values.at(seconds), color=color, label=f"{name} {words.duration(seconds)}")
+                for seconds, name, color in levels
             ],
         )
 

@@ -15,6 +15,12 @@ Points = Sequence[Mapping[str, Any]]
 
 _APART: Final = 0.07
 """A share of the time axis: nearer than this, the numbers of two events touch on a phone."""
+_NUMBER: Final = 0.035
+"""The share of the time axis that a mark's number takes in the narrowest window with words."""
+_CHARACTER: Final = 0.0085
+"""The share that each character of its words takes there."""
+_BEFORE: Final = 0.55
+"""The share of the time axis from which on a mark's words stand before it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +32,15 @@ class Mark:
     told: str
     """When it was."""
     name: str
-    is_low: bool
-    """In the second row, since there is no room beside the one before."""
+    row: int
+    """The row, from 0 on, in which its words touch no other's."""
+    few_row: int
+    """The row, 0 or 1, of its number where there is no room for words."""
+
+    @property
+    def is_before(self) -> bool:
+        """True if its words stand before its number, since there is more room."""
+        return self.at > _BEFORE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +53,16 @@ class Timeline:
     overloads: Sequence[Stretch]
     plots: Sequence[Plot]
     numbers: Sequence[details.Moment]
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that the marks take with their words."""
+        return max((mark.row for mark in self.marks), default=-1) + 1
+
+    @property
+    def few_rows(self) -> int:
+        """The number of rows that the marks take as numbers."""
+        return max((mark.few_row for mark in self.marks), default=-1) + 1
 
 
 def of(
@@ -108,16 +131,35 @@ def _marks(
         if at is not None and time.start <= times.from_iso(at) <= time.end
     )
     marks: list[Mark] = []
+    taken: list[list[tuple[float, float]]] = []
     for number, (micros, at, name) in enumerate(within, start=1):
-        place = time.at(micros)
+        place, told = time.at(micros), say(at)
         is_close = bool(marks) and place - marks[-1].at < _APART
         marks.append(
             Mark(
                 number=number,
                 at=place,
-                told=say(at),
+                told=told,
                 name=name,
-                is_low=is_close and not marks[-1].is_low,
+                row=_free_row(taken, _extent(place, f"{told} {name}")),
+                few_row=int(is_close and not marks[-1].few_row),
             )
         )
     return marks
+
+
+def _extent(place: float, words: str) -> tuple[float, float]:
+    """Return the share of the time axis, from and to, that a mark with its words takes."""
+    half, length = _NUMBER / 2, _CHARACTER * len(words)
+    before, after = (length, 0.0) if place > _BEFORE else (0.0, length)
+    return place - half - before, place + half + after
+
+
+def _free_row(taken: list[list[tuple[float, float]]], extent: tuple[float, float]) -> int:
+    """Take the first row in which the extent touches none of those that are ``taken``."""
+    for row, extents in enumerate(taken):
+        if all(extent[0] > end or extent[1] < begin for begin, end in extents):
+            extents.append(extent)
+            return row
+    taken.append([extent])
+    return len(taken) - 1
