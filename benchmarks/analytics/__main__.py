@@ -1,4 +1,4 @@
-"""``python -m benchmarks.analytics``: the report beside DuckDB, on the same files.
+"""``python -m benchmarks.analytics``: the report, DuckDB and plain Spark SQL on the same files.
 
 Each runs in a process of its own; memory and processor time are those of the process with its
 children, sampled five times a second: the largest resident set, and all seconds used, which tell
@@ -22,7 +22,7 @@ from benchmarks.analytics.results import Results, Run
 from benchmarks.record import recording
 
 ROOT: Final = Path(__file__).parents[2]
-WAYS: Final = {"the report": "with_spark", "DuckDB": "with_duckdb"}
+WAYS: Final = {"the report": "with_spark", "DuckDB": "with_duckdb", "Spark SQL": "with_sql"}
 USUAL: Final = (2_000, 200_000, 2_000_000)
 """The first measures the start: processes, packages, and the first use of each piece of code."""
 
@@ -49,8 +49,9 @@ def compare(size: int) -> list[Run]:
             answers.append(measured.pop("answers"))
             runs.append(Run(tasks=size, way=way, load_before=load, **measured))
             click.echo(runs[-1])
-    if answers[0] != answers[1]:
-        raise SystemExit(f"of {size} tasks the report says {answers[0]}, and DuckDB {answers[1]}")
+    for way, found in zip(WAYS, answers, strict=True):
+        if found != answers[0]:
+            raise SystemExit(f"of {size} tasks the report says {answers[0]}, and {way} {found}")
     return runs
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import boto3
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -18,6 +20,7 @@ from lifoq import Queue, Status
 from lifoq.client.connection import Connection
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.testing import create_table
+from lifoq_analytics.judging.tasks import SCHEMA
 from tests.docs.test_docs import ROOT
 from tests.infrastructure.commands import run
 
@@ -50,7 +53,7 @@ def python(folder: Path, *arguments: str, **environment: str) -> str:
 def test_every_code_of_the_pages_is_a_file_that_is_run_here():
     untitled = re.compile(r"^```(?:python|yaml)$", re.MULTILINE)
     assert [name for name, page in HOW_TO.items() if untitled.search(page)] == []
-    are_run = {"app.py", "test_tasks.py", "bring_back.py", "forget.py"}
+    are_run = {"app.py", "test_tasks.py", "bring_back.py", "forget.py", "ask.py"}
     assert [name for name in HOW_TO if not are_run & set(FILES[name])] == []
 
 
@@ -144,3 +147,39 @@ def test_all_tasks_of_a_person_are_deleted_but_those_at_work(new_queue, tmp_path
     kept = [name for name in own if queue.get(name)]
     assert kept == ["works"]
     assert queue.get("another") is not None
+
+
+@pytest.mark.prove
+def test_questions_of_ones_own_are_answered_from_the_tasks_of_a_report(tmp_path):
+    second = 1_000_000
+    common = {"task_type": "check", "enqueued_at": 0, "attempts": 1}
+    done = {**common, "outcome": "succeeded", "task_status": "SUCCESS"}
+    shed = {**common, "outcome": "shed", "task_status": "PENDING", "attempts": 0}
+    tasks = [
+        {**done, "task_id": "1", "task_key": "ada", "wait_us": 1 * second},
+        {**done, "task_id": "2", "task_key": "bob", "wait_us": 3 * second},
+        {**shed, "task_id": "3", "task_key": "bob"},
+        {**shed, "task_id": "4", "task_key": "eve"},
+        {**done, "task_id": "5", "wait_us": 2 * second},
+        {**shed, "task_id": "6", "outcome": "waiting"},
+    ]
+    table = tmp_path / "report" / "tasks.parquet"
+    table.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(tasks, schema=SCHEMA), table / "part-00000.parquet")
+
+    folder = written("own-questions", tmp_path)
+    said = python(folder, "ask.py", "report", "customers.csv", SPARK_LOCAL_IP="127.0.0.1")
+
+    rows = [line.replace(" ", "") for line in said.splitlines() if line.startswith("|")]
+    assert rows == [
+        "|hour|task_type|tasks|percent_in_time|",
+        "|1970-01-0100:00:00|check|5|40.0|",
+        "|task_key|tasks|shed|p95_wait_seconds|",
+        "|bob|2|1|3.0|",
+        "|eve|1|1|NULL|",
+        "|ada|1|0|1.0|",
+        "|plan|tasks|percent_shed|",
+        "|free|3|66.7|",
+        "|gold|1|0.0|",
+        "|unknown|2|0.0|",
+    ]
