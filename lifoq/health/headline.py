@@ -24,6 +24,7 @@ OVER_AFTER: Final = 120.0
 """Seconds without a shed task after which an overload is over, though tasks wait: where the sweep
 sheds, it tells of it once a minute."""
 _MINUTE: Final = 60
+"""Seconds from which a time is told in whole minutes."""
 MOST_NAMED: Final = 3
 """Task types that a sentence names, at the most."""
 
