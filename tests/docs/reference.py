@@ -178,7 +178,7 @@ def _shown_default(one: Any, default: str | None) -> str:
     if default in WORDS:
         return WORDS[default]
     if factory := re.fullmatch(r"field\(default_factory=(\w+)\)", default):
-        return "empty" if factory[1] in {"list", "Counter"} else f"`{factory[1]}()`"
+        return "empty" if factory[1] in {"list", "dict", "Counter"} else f"`{factory[1]}()`"
     if default.startswith("field("):
         return NONE
     spelled = constant(one, default)

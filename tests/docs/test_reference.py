@@ -109,7 +109,9 @@ def test_a_time_and_a_size_are_told_with_their_unit(name, one):
     for row in rows(one):
         said = reference.meaning(one, row)
         number = re.search(r"\b(float|int|timedelta)\b", row.type)
-        is_a_time = IS_A_TIME.search(row.name) or re.search(r"\b(float|timedelta)\b", row.type)
+        is_a_time = IS_A_TIME.search(row.name) or re.match(
+            r"(list\[)?(float|timedelta)\b", row.type
+        )
         if number and is_a_time and row.name not in IS_NO_TIME:
             assert TIME.search(said), (name, row.name)
         if number and IS_A_SIZE.search(row.name):

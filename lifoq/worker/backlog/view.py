@@ -34,6 +34,7 @@ class SchedulingClass(NamedTuple):
 
     @classmethod
     def of(cls, row: Candidate) -> "SchedulingClass":
+        """Return the class of a waiting row."""
         return cls(row.task_type, row.suspected_poison, row.alone)
 
 
