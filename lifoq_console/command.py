@@ -47,7 +47,7 @@ def console(
     """
     if name is not None:
         session.given["queue"] = (name,)
-    shown = _queues_of(session) or subject_of(session)
+    shown = queues_of(session) or subject_of(session)
     if isinstance(shown, Queues) and metrics_token_file is not None:
         raise click.UsageError("--metrics-token-file serves one queue's metrics: name the queue")
     if write and session.no_processing is not None:
@@ -61,7 +61,7 @@ def console(
     )
 
 
-def _queues_of(session: Session) -> Queues | None:
+def queues_of(session: Session) -> Queues | None:
     """Return the queues of the account and region; None if one was named, or there are no two that
     this caller may list."""
     if session.given.get("queue") or session.given.get("table") or os.environ.get(Variable.QUEUE):

@@ -32,11 +32,12 @@ def enter() -> str | None:
 def enter_again() -> None:
     """Work with the local cloud that runs here now, where this process worked with one that ran
     here before: it was started anew, and has other credentials."""
-    found = _local_cloud()
-    if found is None or not _answers(found[1]):
+    found, before = _local_cloud(), os.environ.get(ENDPOINT)
+    if found is None or before is None or not _answers(found[1]):
         return
-    if os.environ.get(ENDPOINT) in (found[1][ENDPOINT], _entered.get(ENDPOINT)):
+    if before in (found[1][ENDPOINT], _entered.get(ENDPOINT)):
         os.environ.update(found[1])
+        _entered.update(found[1])
 
 
 def remedy(client_arguments: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from unittest.mock import patch
 import pytest
 
 from lifoq import InvalidInput, Queue, QueueMisconfigured
+from lifoq.client import nearby
 from lifoq.client.nearby import SAY_WHICH_AWS
 from lifoq_cli.session import Session
 
@@ -31,6 +32,27 @@ def test_the_local_cloud_of_the_folder_is_found_and_told(endpoint, capsys):
     assert Session().client_arguments == {"region_name": "local-1"}
     assert os.environ["AWS_ENDPOINT_URL"] == endpoint
     assert capsys.readouterr().err == f"(in the local cloud of this folder, {endpoint})\n"
+
+
+@pytest.mark.parametrize("port", ["the same", "another"])
+def test_one_that_was_started_anew_is_found_again(tmp_path, endpoint, port):
+    assert Session().client_arguments == {"region_name": "local-1"}
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        moved = f"http://localhost:{listener.getsockname()[1]}"
+        now = endpoint if port == "the same" else moved
+        lines = f"export AWS_ENDPOINT_URL={now}\nexport AWS_ACCESS_KEY_ID=new\n"
+        (tmp_path / ".local" / "environment").write_text(lines)
+        nearby.enter_again()
+    assert (os.environ["AWS_ENDPOINT_URL"], os.environ["AWS_ACCESS_KEY_ID"]) == (now, "new")
+
+
+def test_whoever_works_elsewhere_stays_there(endpoint, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "https://elsewhere.example")
+    nearby.enter_again()
+    assert os.environ["AWS_ENDPOINT_URL"] == "https://elsewhere.example"
+    monkeypatch.delenv("AWS_ENDPOINT_URL")
+    nearby.enter_again()
+    assert "AWS_ENDPOINT_URL" not in os.environ
 
 
 def test_who_names_credentials_means_them(endpoint, monkeypatch):

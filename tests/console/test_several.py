@@ -8,6 +8,10 @@ from urllib.parse import urljoin
 import pytest
 
 from lifoq import NewTask, Queue, QueueMisconfigured, Status
+from lifoq.operating import deployment
+from lifoq.operating.account import Account, NotAllowed
+from lifoq_cli.session import Session
+from lifoq_console.command import queues_of
 from lifoq_console.serve import Door
 from lifoq_console.several import Queues
 from lifoq_console.subject import Subject
@@ -41,7 +45,7 @@ def test_each_queue_has_its_headline_and_what_is_ill_comes_first(queues, console
     prices = (
         "prices Failing Tasks have failed, and wait for a redrive. at least 1,000 0 none seen 1"
     )
-    torn = "torn Cannot be reached there is no table of torn"
+    torn = "torn Cannot be reached There is no table of torn."
     assert f"{prices} {torn} mail Idle No task waits, and none is in work. 0 0 0 0" in shown
 
 
@@ -85,6 +89,35 @@ def test_what_is_pressed_in_one_queue_leads_back_to_it_and_leaves_the_others_alo
 def test_a_queue_that_cannot_be_reached_leads_to_the_list_which_says_why(console):
     assert console.ask("/queue/torn/") == (303, "/")
     assert console.ask("/queue/mail/", headers={"Host": console.host})[0] == 403
+
+
+@pytest.mark.parametrize(
+    ("given", "own", "found", "several"),
+    [
+        ({}, None, ["mail", "prices"], True),
+        ({}, None, ["mail"], False),
+        ({}, "mail", ["mail", "prices"], False),
+        ({"queue": ("mail",)}, None, ["mail", "prices"], False),
+        ({}, None, NotAllowed("ssm:GetParametersByPath", "no"), False),
+    ],
+)
+def test_without_a_name_all_queues_of_the_account_and_region_are_shown(
+    monkeypatch, given, own, found, several
+):
+    monkeypatch.delenv("LIFOQ_QUEUE", raising=False)
+    if own is not None:
+        monkeypatch.setenv("LIFOQ_QUEUE", own)
+
+    def names(_account: Account) -> list[str]:
+        if isinstance(found, NotAllowed):
+            raise found
+        return found
+
+    monkeypatch.setattr(deployment, "names", names)
+    session = Session()
+    session.given = given
+    shown = queues_of(session)
+    assert (shown is not None, shown and shown.names()) == (several, found if several else None)
 
 
 def test_port_and_token_are_kept_from_one_start_to_the_next(tmp_path):
