@@ -23,7 +23,8 @@ class Formatter(logging.Formatter):
 
 
 def current() -> str | None:
-    """Return the id of the task whose handler runs in this thread; None outside of handlers."""
+    """Return the id of the task whose handler runs in this thread, or a batch's ids with a comma
+    between two; None outside of handlers."""
     return _TASK.get()
 
 
