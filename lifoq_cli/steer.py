@@ -1,6 +1,7 @@
 """Commands that change what becomes of tasks."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 
@@ -10,6 +11,7 @@ from lifoq.basics.numbers import check_count, check_rate
 from lifoq.client.cells import Cells
 from lifoq.client.listing import Wanted
 from lifoq.errors import DamagedTask, InvalidInput, TaskNotFound, WrongStatus
+from lifoq.health.statistics import QueueStats
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
 from lifoq.store.table import LARGEST_PAGE, Count
@@ -102,7 +104,7 @@ def redrive(
         number = 0
         if not ids:
             session.tell(f"no failed task of {session.title} matches")
-        elif session.confirm(_redrives(len(ids), queue.stats().failure, session.title)):
+        elif session.confirm(_redrives(len(ids), _counted(session).failure, session.title)):
             number = Many(
                 session=session,
                 done_word="redriven",
@@ -112,16 +114,29 @@ def redrive(
     session.answer({"redriven": number}, lambda console: console.print(f"{number:,} redriven"))
 
 
+@contextmanager
+def _looking(session: Session, words: str) -> Iterator[Callable[[int], None]]:
+    """Show the progress of what is read before anything is changed. Somebody who ends it is told
+    so."""
+    try:
+        with progress(words) as advance:
+            yield advance
+    except KeyboardInterrupt:
+        raise session.interrupted("nothing was changed") from None
+
+
+def _counted(session: Session) -> QueueStats:
+    with _looking(session, "counting"):
+        return session.queue.stats()
+
+
 def _listed(session: Session, ids: Iterable[str]) -> list[str]:
     """Read the ids of what is to be changed, before anything is."""
     found: list[str] = []
-    try:
-        with progress("found") as advance:
-            for task_id in ids:
-                found.append(task_id)
-                advance(len(found))
-    except KeyboardInterrupt:
-        raise session.interrupted("nothing was changed") from None
+    with _looking(session, "found") as advance:
+        for task_id in ids:
+            found.append(task_id)
+            advance(len(found))
     return found
 
 
@@ -172,7 +187,7 @@ def purge(session: Session) -> None:
     """Cancel every task that waits, due or delayed. What is being worked on goes on."""
 
     queue = session.queue
-    stats = queue.stats()
+    stats = _counted(session)
     waiting, number = stats.live + stats.delayed, 0
     if waiting == Count(value=0, capped=False):
         session.tell(f"nothing waits in {session.title}")

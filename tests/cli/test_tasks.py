@@ -251,8 +251,9 @@ def test_who_interrupts_a_change_of_many_before_it_begins_is_told_that_nothing_w
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(queue, "search", interrupted)
-    assert lifoq("redrive", "--yes") == (130, "", "interrupted: nothing was changed\n")
+    for name, command in (("search", "redrive"), ("stats", "purge")):
+        monkeypatch.setattr(queue, name, interrupted)
+        assert lifoq(command, "--yes") == (130, "", "interrupted: nothing was changed\n")
 
 
 def test_one_task_is_asked_about_as_one(queue, lifoq):
