@@ -51,10 +51,10 @@ PRESSURE_KEPT: Final = 5.0
 class Queue(Producer):
     """A LIFO task queue: puts tasks, waits for their results, looks at them and repairs them.
 
-    Every call may raise, beside what it names, StoreUnavailable (the database did not confirm; to
-    repeat the call is safe, for a put with the same ``task_id``), QueueMisconfigured (the table,
-    the region or the permissions are wrong; the message says which), and DamagedTask (somebody
-    wrote to the table past the library).
+    Every call may raise, beside what it names, ``StoreUnavailable`` (the database did not confirm;
+    to repeat the call is safe, for a put with the same ``task_id``), ``QueueMisconfigured`` (the
+    table, the region or the permissions are wrong; the message says which), and ``DamagedTask``
+    (somebody wrote to the table past the library).
 
     Attributes:
         store: The operations on the queue's table, for ``Processor`` and ``Sweeper``.
