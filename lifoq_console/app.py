@@ -37,6 +37,7 @@ from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.operating.adaptive_limits import find_adaptive_limits
 from lifoq.operating.limit_usage import find_limit_usage
+from lifoq.operating.workers import find_workers
 from lifoq.store.table import Count
 from lifoq_console import putting, words
 from lifoq_console.bulk import ACTIONS, Action, Bulk, matching, preview
@@ -102,6 +103,7 @@ def application(subject: Subject, settings: Settings, *, root: str = "") -> Star
             Route("/", pages.overview),
             Route("/types", pages.types),
             Route("/tasks", pages.tasks),
+            Route("/workers", pages.workers),
             Route("/search", pages.search),
             Route("/task", pages.task),
             Route("/task/json", pages.task_json),
@@ -190,6 +192,10 @@ class Pages:
         limits = {one.task_type: one.at_a_time for one in shared if one.cell is None}
         limits |= {one.task_type: one.told for one in find_adaptive_limits(self._queue)}
         return self._page("types", rows=by_type(self._queue, seen), seen=seen, limits=limits)
+
+    def workers(self, _request: Request) -> Response:
+        self._subject.glance()
+        return self._page("workers", workers=find_workers(self._queue), now=SYSTEM.now())
 
     def ended(self, status: Status, task_type: str) -> Response:
         self._subject.glance()

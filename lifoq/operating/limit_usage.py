@@ -87,6 +87,14 @@ def find_limit_usage(queue: Queue | Cells) -> list[LimitUsage]:
 
 
 def _of_queue(queue: Queue, *, cell: str | None) -> Iterator[LimitUsage]:
+    now = queue.store.now()
+    for name, limit, quota_table in quota_tables(queue):
+        yield _totals(name, limit, quota_table, cell=cell, now=now)
+
+
+def quota_tables(queue: Queue) -> Iterator[tuple[str, SharedLimit, QuotaTable]]:
+    """Yield each limit over all workers that is in use: its name, the limit as far as it is known,
+    and its quota table. Raises as ``find_limit_usage``."""
     shared, table = queue.shared_limits, queue.store.table
     if shared is None:
         return
@@ -100,11 +108,10 @@ def _of_queue(queue: Queue, *, cell: str | None) -> Iterator[LimitUsage]:
         item[Attribute.TASK_ID]: item
         for item in table.get_many([quota_table_id(name) for name in limits])
     }
-    now = queue.store.now()
     for name, limit in limits.items():
         item = items.get(quota_table_id(name))
         if item is not None or name == OWN:
-            yield _totals(name, limit, QuotaTable.of(item, limit), cell=cell, now=now)
+            yield name, limit, QuotaTable.of(item, limit)
 
 
 def _types_in_use(queue: Queue) -> set[str]:

@@ -32,9 +32,11 @@ class Claim:
 class Claims:
     """Claims without per-key limits."""
 
-    def __init__(self, store: WorkerWrites, *, host: Host) -> None:
+    def __init__(self, store: WorkerWrites, *, host: Host, worker: str = "") -> None:
+        """``worker``: the name of the process, with which the ids of its claims begin."""
         self._store = store
         self._host = host
+        self._worker = worker
 
     def claim(self, row: Candidate, *, per_key: int | None, lease: float) -> Claim:
         """Claim a task for ``lease`` seconds: PENDING → TAKEN. ``per_key``: tasks of one key that
@@ -56,11 +58,14 @@ class Claims:
         """Return the call that claims, which may be made twice."""
         return self._of_task_alone(row, lease)
 
+    def _new_claim_id(self) -> str:
+        return f"{self._worker}:{self._host.new_id()}"
+
     def _of_task_alone(
         self, row: Candidate, lease: float, *, when: tuple[Condition, ...] = ()
     ) -> Callable[[], Claim]:
         """Return the call that claims the task alone. Both of its calls have one claim id, by which
         the claim is recognised."""
-        claim_id = self._host.new_id()
+        claim_id = self._new_claim_id()
         send = partial(self._store.claim, row.task_id, claim_id=claim_id, lease=lease, when=when)
         return lambda: Claim(task=send())

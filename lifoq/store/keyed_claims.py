@@ -41,8 +41,8 @@ class KeyedClaims(Claims):
     """Claims with per-key limits: where a type has one, the claim of a task with a key holds a slot
     of that key, too."""
 
-    def __init__(self, store: WorkerWrites, *, host: Host) -> None:
-        super().__init__(store, host=host)
+    def __init__(self, store: WorkerWrites, *, host: Host, worker: str = "") -> None:
+        super().__init__(store, host=host, worker=worker)
         self._table = store.table
 
     def _call(self, row: Candidate, per_key: int | None, lease: float) -> Callable[[], Claim]:
@@ -114,7 +114,7 @@ class KeyedClaims(Claims):
     ) -> Claim:
         """Send the claim once. Where the answer does not tell, the task then tells if it was
         granted: the answer to a transaction has no item, and may be lost."""
-        now, claim_id = self._store.now(), self._host.new_id()
+        now, claim_id = self._store.now(), self._new_claim_id()
         change = transitions.claim(now=now, claim_id=claim_id, lease=microseconds(lease))
         shown = key_slots.as_shown(row.task_type, key)
         slot = key_slots.held(name, task_id=row.task_id, claim_id=claim_id, now=now)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from lifoq.basics.host import Host
 from lifoq.errors import InvalidInput
+from lifoq.items.change import Item
+from lifoq.items.schema import Attribute
 from lifoq.store.claims import Claims
 from lifoq.store.store import Store
 from lifoq.worker.backlog.claim_order import ClaimOrder
@@ -40,6 +42,10 @@ class ProcessState:
     order: ClaimOrder
     claims: Claims
     fair_shares: "FairShares | None"
+    name: str
+    """The name of the process: in its claims, its notes and the quota tables."""
+    since: int
+    """Epoch microseconds when the process was ready to work."""
     kept: "KeptLimits | None"
     """Keeps what is found for adaptive types; None where no type is adaptive."""
 
@@ -54,14 +60,14 @@ class ProcessState:
         draw: random.Random,
     ) -> "ProcessState":
         """Build the state. Raises InvalidInput for a task type that could never start."""
-        adaptive = _adaptive(registry, settings)
+        adaptive, name = _adaptive(registry, settings), host.new_id()[:12]
         limits = Limits(
             registry,
             in_flight=settings.in_flight,
             rate_limit=settings.rate_limit,
             host=host,
             total_in_flight=settings.total_in_flight,
-            quotas=_quotas(store, registry, settings, host),
+            quotas=_quotas(store, registry, settings, host, name),
             adaptive=adaptive,
         )
         state = cls(
@@ -72,9 +78,11 @@ class ProcessState:
             draw=draw,
             limits=limits,
             order=ClaimOrder(settings.adaptive_threshold, host),
-            claims=_claims(store, registry, host),
+            claims=_claims(store, registry, host, name),
             fair_shares=_fair_shares() if settings.fair_share else None,
-            kept=_kept(limits, host) if adaptive else None,
+            name=name,
+            since=host.now(),
+            kept=_kept(limits, name) if adaptive else None,
         )
         state.check_timeouts()
         state.check_batches()
@@ -84,6 +92,20 @@ class ProcessState:
     def types(self) -> Types:
         """The task types that this worker handles."""
         return Types.of(self.registry, self.settings)
+
+    def noted(self, item: Item | None, *, ended: bool) -> dict[Attribute, str]:
+        """Return what the process tells of itself in the workers' item, which is as ``item`` now.
+        ``ended``: True if its run is over."""
+        from lifoq.health import worker_notes  # noqa: PLC0415 - not at a cold start
+
+        own = worker_notes.made_here(
+            worker=self.name,
+            since=self.since,
+            slots=self.settings.in_flight,
+            at=self.store.now(),
+            ended=ended,
+        )
+        return {Attribute.CHECKPOINT: worker_notes.encoded(own, before=worker_notes.of(item))}
 
     def check_timeouts(self) -> None:
         """Raise InvalidInput if a type that this worker handles may take longer than any
@@ -117,7 +139,7 @@ class ProcessState:
 
 
 def _quotas(
-    store: Store, registry: Registry, settings: WorkerSettings, host: Host
+    store: Store, registry: Registry, settings: WorkerSettings, host: Host, name: str
 ) -> "Quotas | None":
     limits = [settings.rate_limit, settings.total_in_flight]
     limits += [limit for kind in registry for limit in (kind.in_flight, kind.rate_limit)]
@@ -125,7 +147,7 @@ def _quotas(
         return None
     from lifoq.worker.limits.quota import Quotas  # noqa: PLC0415
 
-    return Quotas(store, lease=settings.lease, host=host)
+    return Quotas(store, worker=name, lease=settings.lease, host=host)
 
 
 def _adaptive(
@@ -140,18 +162,18 @@ def _adaptive(
     return {kind.name: AdaptiveConcurrency(min(most, kind.in_flight or most)) for kind in kinds}
 
 
-def _kept(limits: Limits, host: Host) -> "KeptLimits":
+def _kept(limits: Limits, name: str) -> "KeptLimits":
     from lifoq.worker.limits.kept_limits import KeptLimits  # noqa: PLC0415
 
-    return KeptLimits(limits, worker=host.new_id()[:12])
+    return KeptLimits(limits, worker=name)
 
 
-def _claims(store: Store, registry: Registry, host: Host) -> Claims:
+def _claims(store: Store, registry: Registry, host: Host, name: str) -> Claims:
     if all(kind.per_key is None for kind in registry):
-        return Claims(store, host=host)
+        return Claims(store, host=host, worker=name)
     from lifoq.store.keyed_claims import KeyedClaims  # noqa: PLC0415
 
-    return KeyedClaims(store, host=host)
+    return KeyedClaims(store, host=host, worker=name)
 
 
 def _fair_shares() -> "FairShares":

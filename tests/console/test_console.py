@@ -3,6 +3,7 @@
 import datetime as dt
 import html
 import json
+import os
 import re
 import shutil
 import socket
@@ -37,6 +38,9 @@ from lifoq import (
 from lifoq.basics.host import MICROSECONDS, SYSTEM
 from lifoq.client.connection import SharedLimits
 from lifoq.health import pressure
+from lifoq.health import worker_notes
+from lifoq.health.pressure import NOTE
+from lifoq.items.change import Change
 from lifoq.items.quota_table import NONE, Amount, Renewal, SharedLimit
 from lifoq.items.schema import Attribute
 from lifoq.metrics import Metric
@@ -596,6 +600,48 @@ def test_a_console_that_only_shows_has_nothing_that_changes(queue, start):
     assert (queue.get("failed").status, switch.is_paused) == (Status.FAILURE, False)
 
 
+def worked(queue: Queue, name: str, task_id: str) -> None:
+    """A worker claims a task, and tells of itself."""
+    queue.put("a", task_id=task_id)
+    task = queue.store.claim(task_id, claim_id=f"{name}:1", lease=30)
+    table, at = queue.store.table, task.taken_at
+    own = worker_notes.made_here(worker=name, since=at, slots=10, at=at, ended=False)
+    told = worker_notes.encoded(own, before=worker_notes.of(table.get(NOTE)))
+    table.update(NOTE, Change(when=(), creates=True, set={Attribute.CHECKPOINT: told}))
+
+
+def test_workers_are_shown_with_what_they_do_and_hold(queue, console):
+    assert "No worker is known to be at work." in console.page("/workers")
+    worked(queue, "w1", "<b>t1</b>")
+    worked(queue, "w2", "t2")
+    queue.put("a", task_id="t3")
+    queue.store.claim("t3", claim_id="of an earlier release", lease=30)
+    shown = console.page("/workers")
+    here = f"{socket.gethostname()}, process {os.getpid()}"
+    for name, task_id in (("w1", "<b>t1</b>"), ("w2", "t2")):
+        assert f"{here} {name} " in shown
+        assert f"0.1.0 1 of 10 {task_id} a," in shown
+    assert "1 task at work whose claims do not tell whose they are: t3" in shown
+    assert "<b>t1" not in console.ask("/workers")[1]
+
+
+def test_a_worker_shows_the_quotas_that_it_holds(queue, console):
+    queue.shared_limits = SharedLimits(total_in_flight=10, rate_limit=5)
+    renewal = Renewal(
+        worker="w1",
+        number=1,
+        keeps=NONE,
+        wants=Amount(slots=4, shards=1),
+        returns=0,
+        lease=30 * MICROSECONDS,
+        renew=True,
+        insists=False,
+    )
+    shared = SharedLimit(in_flight=10, rate=5)
+    QuotaTables(queue.store, host=SYSTEM).take("", shared, renewal)
+    assert "not told yet w1 – – 0 all types: 4 at a time, 1 shard" in console.page("/workers")
+
+
 # What it puts
 
 
@@ -900,6 +946,16 @@ def test_a_person_puts_a_task_and_puts_it_again_with_another_payload(
 
 
 @in_a_browser
+def test_a_person_sees_who_is_at_work_and_opens_the_task(queue, console, browser: Browser):
+    worked(queue, "w1", "t1")
+    browser.open(f"http://{console.host}/enter?token={TOKEN}")
+    browser.press("Workers")
+    assert "1 of 10" in browser.text
+    browser.press("t1")
+    assert "TAKEN t1" in browser.text
+
+
+@in_a_browser
 def test_a_person_finds_a_task_by_a_part_of_its_error_and_opens_it(
     queue, console, browser: Browser
 ):
@@ -960,6 +1016,8 @@ def test_nothing_is_cut_on_a_phone_nor_on_a_wider_screen(queue, start, tmp_path,
     queue.put("a", 300 * "x", task_id="waits", delay=1)
     console = start(queue, cloudwatch=Metrics(TasksPending=1e6, TasksShed=20))
     paths = ("/?range=7d", "/types", "/tasks?status=FAILURE", "/tasks?status=DELAYED")
+    worked(queue, "w1", 60 * "work")
+    paths += ("/workers",)
     paths += ("/search?q=long&all=1", "/put", "/put?from=waits", "/put?from=" + 60 * "long")
     paths += ("/task?id=" + 60 * "long", "/task?id=waits", "/bulk?status=FAILURE")
     beyond = "page.documentElement.scrollWidth - page.documentElement.clientWidth"

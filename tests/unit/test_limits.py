@@ -100,7 +100,7 @@ def worker(
     total: int | None = None,
 ) -> Limits:
     """The limits of one of the workers that share a limit on tasks of type a, or on all."""
-    shares = Quotas(store, lease=LEASE, host=host)
+    shares = Quotas(store, worker=host.new_id(), lease=LEASE, host=host)
     kind = TaskType(
         name="a", handler=lambda _payload, _context: None, in_flight=in_flight, rate_limit=rate
     )

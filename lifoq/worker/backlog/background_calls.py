@@ -3,7 +3,7 @@ notes. Each is made in a thread of its own beside the run, and its answer comes 
 as a message."""
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +13,8 @@ from lifoq.basics.host import Host, Outbox
 from lifoq.errors import DamagedTask, StoreUnavailable
 from lifoq.health import pressure
 from lifoq.health.pressure import Starts
-from lifoq.items.schema import Status
+from lifoq.items.change import Item
+from lifoq.items.schema import Attribute, Status
 from lifoq.store.candidate import Candidate, Candidates
 from lifoq.store.store import Store
 from lifoq.store.table import Cursor
@@ -191,14 +192,25 @@ class BackgroundCalls:
 
         self._send(recall, "recall")
 
-    def note(self, starts: Starts, kept: "KeptLimits | None", *, ended: bool) -> None:
+    def note(
+        self,
+        starts: Starts,
+        kept: "KeptLimits | None",
+        *,
+        about: Callable[[Item | None], Mapping[Attribute, str]],
+        ended: bool,
+    ) -> None:
         """Write down how many tasks were started, for producers, and what was found for adaptive
         types (``kept``), for the next process. A note that is lost does no harm: the next one
-        covers its time, too. ``ended``: True if the run is over. The answer is Noted."""
-        terms: dict[str, Any] = {}
+        covers its time, too. ``about``: what the process tells of itself, by how the item is.
+        ``ended``: True if the run is over. The answer is Noted."""
+        terms: dict[str, Any] = {"also": about}
         if kept is not None:
-            also = partial(kept.attributes, now=self._store.now(), ended=ended)
-            terms = {"item": kept.take_item(), "also": also}
+            found = partial(kept.attributes, now=self._store.now(), ended=ended)
+            terms = {
+                "item": kept.take_item(),
+                "also": lambda item: {**about(item), **found(item)},
+            }
 
         def write() -> CallMessage:
             with suppress(StoreUnavailable):

@@ -329,10 +329,10 @@ class Quota:
 class Quotas:
     """Makes the quotas of one process, which has one name in all quota tables."""
 
-    def __init__(self, store: StoreBase, *, lease: float, host: Host) -> None:
-        """``lease``: of the process's tasks, in seconds."""
+    def __init__(self, store: StoreBase, *, worker: str, lease: float, host: Host) -> None:
+        """``worker``: the name of the process. ``lease``: of its tasks, in seconds."""
         self._quota_tables = QuotaTables(store, host=host)
-        self._worker = host.new_id()[:12]
+        self._worker = worker
         self._lease = lease
         self._host = host
 

@@ -104,6 +104,7 @@ class Run:
         """``until_stopped``: the run has no window, and does not end when the queue is empty."""
         # From the process, which outlives the run. ``_limits`` has a lock of its own: attempts'
         # threads enter it, too.
+        self._process = process
         self._registry, self._limits, self._kept = process.registry, process.limits, process.kept
         self._host, self._settings = process.host, process.settings
         settings, now = self._settings, self._host.monotonic()
@@ -524,7 +525,8 @@ class Run:
         starts = self._tally.to_note(now, least=least)
         if starts is not None:
             self._noting = True
-            self._try(partial(self._calls.note, starts, self._kept, ended=ended))
+            about = partial(self._process.noted, ended=ended)
+            self._try(partial(self._calls.note, starts, self._kept, about=about, ended=ended))
 
     def _note_last_starts(self, now: int, *, least: float) -> None:
         """Note what was started, and wait for that: the process may be frozen once the run is

@@ -1,0 +1,89 @@
+"""The workers of a queue, as they tell of themselves.
+
+A worker tells in the item in which it notes what it has started (see ``pressure``), in an
+attribute of its own: so it costs no write more, and an idle worker writes nothing. Its name stands
+in front of the id of each of its claims, and in the quota tables of limits over all workers: so a
+task at work tells whose it is.
+"""
+
+import os
+import socket
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from typing import Any, Final
+
+from lifoq.basics import jsontext
+from lifoq.basics.host import microseconds
+from lifoq.items.change import Item
+from lifoq.items.schema import Attribute
+
+AT_WORK: Final = 90.0
+"""Seconds for which a worker that has told of itself counts as at work."""
+KEPT: Final = 3_600.0
+"""Seconds for which the note of a worker is kept: a long task may be all that it does."""
+MOST_KEPT: Final = 100
+"""Workers that are kept, at the most; those of the latest notes."""
+_SEPARATOR: Final = ":"
+"""Ends the worker's name in the id of a claim (see ``lifoq.store.claims``)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerNote:
+    """The facts that one worker process told of itself."""
+
+    worker: str
+    """The name of the process."""
+    since: int
+    """Epoch microseconds when the process began to work."""
+    place: str
+    """The Lambda function that it is an instance of; or its host and process number."""
+    release: str
+    """The version of lifoq that it runs."""
+    slots: int
+    """Tasks that it runs at a time, at the most."""
+    at: int
+    """Epoch microseconds of the note."""
+    ended: bool = False
+    """True if its run was over then: it may be gone."""
+
+    def is_at_work(self, now: int) -> bool:
+        return not self.ended and now - self.at < microseconds(AT_WORK)
+
+
+def made_here(*, worker: str, since: int, slots: int, at: int, ended: bool) -> WorkerNote:
+    """Return the note of this process."""
+    function = os.environ.get("AWS_LAMBDA_FUNCTION_NAME")
+    return WorkerNote(
+        worker=worker,
+        since=since,
+        place=function or f"{socket.gethostname()}, process {os.getpid()}",
+        release=str(import_module("lifoq").__version__),  # the room above all of the library's
+        slots=slots,
+        at=at,
+        ended=ended,
+    )
+
+
+def of(item: Item | None) -> list[WorkerNote]:
+    """Return the workers of the item; none where they cannot be read."""
+    text = (item or {}).get(Attribute.CHECKPOINT)
+    try:
+        found: Any = jsontext.decode(text) if isinstance(text, str) else []
+        return [WorkerNote(**row) for row in found]
+    except (ValueError, TypeError, RecursionError):
+        return []
+
+
+def encoded(own: WorkerNote, *, before: Iterable[WorkerNote]) -> str:
+    """Return the item's attribute, with a worker's new note in place of its old one."""
+    oldest = own.at - microseconds(KEPT)
+    others = [row for row in before if row.worker != own.worker and row.at > oldest]
+    rows = sorted([own, *others], key=lambda row: -row.at)
+    return jsontext.encode([asdict(row) for row in rows[:MOST_KEPT]], "workers")
+
+
+def worker_of(claim_id: str | None) -> str | None:
+    """Return the name of the worker that made a claim; None if the claim does not tell."""
+    name, separator, _ = (claim_id or "").partition(_SEPARATOR)
+    return name if name and separator else None
