@@ -37,8 +37,7 @@ from lifoq import (
 )
 from lifoq.basics.host import MICROSECONDS, SYSTEM
 from lifoq.client.connection import SharedLimits
-from lifoq.health import pressure
-from lifoq.health import worker_notes
+from lifoq.health import pressure, worker_notes
 from lifoq.health.pressure import NOTE
 from lifoq.items.change import Change
 from lifoq.items.quota_table import NONE, Amount, Renewal, SharedLimit
