@@ -47,7 +47,7 @@ class Worker:
 @dataclass(frozen=True, kw_only=True)
 class Workers:
     found: list[Worker]
-    """Those with most tasks first."""
+    """The workers, those with most tasks first."""
     unknown: list[Task]
     """Tasks at work whose claims do not tell whose they are."""
     read: int
