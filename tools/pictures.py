@@ -15,8 +15,10 @@ ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
 OUT = ROOT / "out" / "pictures"
 EXAMPLE = OUT / "project"
-WIDTH, HEIGHT = 1200, 800
-"""Pixels of a picture."""
+WIDTH, HEIGHT = 1200, 1170
+"""The part of a page that is shown, in pixels of the page."""
+SCALE = 0.75
+"""Pixels of the picture for one of the page: it is shown at half of its width."""
 DRAWN_MILLISECONDS = 15_000
 """The time, by the page's own clock, after which the picture is taken."""
 
@@ -55,6 +57,7 @@ def take(address: str, file: Path) -> None:
     with TemporaryDirectory() as home:
         options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
         options += [f"--user-data-dir={home}", f"--window-size={WIDTH},{HEIGHT}"]
+        options += [f"--force-device-scale-factor={SCALE}"]
         options += [f"--virtual-time-budget={DRAWN_MILLISECONDS}", f"--screenshot={file}"]
         subprocess.run([browser, *options, address], check=True, capture_output=True)
     click.echo(f"{file.relative_to(ROOT)}: {file.stat().st_size / 1024:.0f} KB")
