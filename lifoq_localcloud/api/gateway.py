@@ -135,7 +135,8 @@ class Gateway:
         finally:
             parts.close()
         status, headers = heads[-1]
-        if _is_page(status, headers):
+        # S3's answer to HEAD for an object that is not there is such a page, too.
+        if call.service != "s3" and _is_page(status, headers):
             told = f"the local cloud does not imitate {call.operation}"
             return list(_refuse(start_response, 400, "NotImitatedException", told))
         start_response(status, headers)
@@ -243,7 +244,7 @@ def _respond(
 
 
 def _is_page(status: str, headers: list[tuple[str, str]]) -> bool:
-    """True of moto's page for a path that it knows nothing of: no answer of AWS's is HTML."""
+    """True of moto's page for a path that it knows nothing of: its answers are JSON or XML."""
     kind = next((value for name, value in headers if name.lower() == "content-type"), "")
     return status.startswith("404") and kind.startswith("text/html")
 

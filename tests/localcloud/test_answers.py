@@ -42,6 +42,14 @@ def test_what_is_not_imitated_is_refused_with_a_sentence(deployed):
     assert refused.value.response["Error"]["Code"] == "NotImitatedException"
 
 
+def test_an_object_that_is_not_there_is_not_found_whoever_asks_for_its_head_alone(deployed):
+    objects = deployed.client("s3")
+    objects.create_bucket(Bucket="heads")
+    with pytest.raises(ClientError) as refused:
+        objects.head_object(Bucket="heads", Key="absent")
+    assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 404
+
+
 @pytest.mark.parametrize(
     "projection",
     [
