@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
 OUT = ROOT / "out" / "pictures"
 EXAMPLE = OUT / "project"
-WIDTH, HEIGHT = 1200, 1170
+WIDTH, HEIGHT = 1200, 980
 """The part of a page that is shown, in pixels of the page."""
 SCALE = 0.75
 """Pixels of the picture for one of the page: it is shown at half of its width."""
