@@ -22,29 +22,40 @@ SEEN: Final = "body, attributes and message"
 
 @dataclass(frozen=True, kw_only=True)
 class IngestMapping:
-    """JMESPath expressions over ``{"body": …, "attributes": {…}, "message": {"id": …}}``.
+    """The places in a message at which the terms of its task stand: JMESPath expressions over
+    ``{"body": …, "attributes": {…}, "message": {"id": …}}``.
 
-    A constant stands in quotes of its own: ``task_type="'order.created'"``. What finds nothing is
-    left out, but for the type, which a task must have. Raises InvalidInput for what is no
-    expression.
+    A constant stands in quotes of its own. A term that is not found is left out, but for the type,
+    which a task must have.
+
+    Raises:
+        InvalidInput: A field is no expression.
+
+    Examples:
+        >>> from lifoq.ingest.mapping import IngestMapping
+        >>> mapping = IngestMapping(task_type="'order.created'", task_id="body.order.id")
     """
 
     task_type: str = 'attributes.taskType || attributes."detail-type"'
+    """The type of the task."""
     payload: str = "body"
+    """The payload that the handler gets."""
     task_id: str = "attributes.taskId"
-    """Finds it nothing, the task has the message's own id."""
+    """The task's id; if nothing is found, the message's own."""
     key: str = "attributes.taskKey"
+    """Whom or what the task is for."""
     deadline: str = "attributes.deadline"
-    """Seconds, or a time with a zone such as 2026-01-31T12:00:00Z."""
+    """The deadline: seconds, or a time with a zone such as 2026-01-31T12:00:00Z."""
     delay: str = "attributes.delay"
-    """Seconds."""
+    """The delay, in seconds."""
     head_start: str = "attributes.headStart"
-    """Seconds."""
+    """The head start, in seconds."""
     max_attempts: str = "attributes.maxAttempts"
+    """The number of attempts."""
     timeout: str = "attributes.timeout"
-    """Seconds."""
+    """The time of one attempt, in seconds."""
     traceparent: str = "attributes.traceparent"
-    """Is it no W3C traceparent, the task has none."""
+    """The trace. A text that is no W3C traceparent counts as none."""
     if_exists: str = "'keep'"
     """The fate of a task that has the id already: ``'keep'`` or ``'replace'``."""
 

@@ -25,18 +25,28 @@ _ARN: Final = re.compile(r"arn:[a-z-]+:lambda:[a-z0-9-]+:\d{12}:function:[\w-]+(
 
 @dataclass(frozen=True, kw_only=True)
 class LambdaTarget(Terms):
-    """One run of a function for each attempt, with the payload as its event; what it returns is the
-    result. A function that raises is tried again; Lambda's throttling is ``Busy``.
+    """A task type without code: one run of a Lambda function for each attempt, with the payload as
+    its event. Its answer is the result. A function that raises is tried again; Lambda's throttling
+    is ``Busy``.
 
     The task's id comes as ``context.client_context.custom["taskId"]``, since a task may run more
     than once.
+
+    Raises:
+        InvalidInput: A field is out of bounds.
+
+    Examples:
+        >>> from lifoq.targets.function import LambdaTarget
+        >>> arn = "arn:aws:lambda:eu-central-1:111122223333:function:check"
+        >>> target = LambdaTarget(function_arn=arn, timeout=20)
     """
 
     function_arn: str
+    """The function's ARN."""
     timeout: float = 30.0
-    """Seconds that the run may take."""
+    """The seconds that the run may take."""
     answer_bytes: int = 64 * 1024
-    """A larger answer is a FAILURE: it is not kept."""
+    """The longest answer that is kept, in bytes; a larger one is a FAILURE."""
 
     def __post_init__(self) -> None:
         arn = self.function_arn

@@ -40,25 +40,36 @@ _OWN: Final = frozenset({"connection", "content-length", "host", "transfer-encod
 
 @dataclass(frozen=True, kw_only=True)
 class HttpsTarget(Terms):
-    """One request for each attempt; the payload is its body, as JSON. The task's id is sent as
-    ``Idempotency-Key``, since a task may run more than once.
+    """A task type without code: one HTTPS request for each attempt. The payload is its body, as
+    JSON. The task's id is sent as ``Idempotency-Key``, since a task may run more than once.
 
     A status of 2xx is a success, with the answer as the result: JSON where it says so, else text.
     429 and 503 are ``Busy``, ``retry_statuses`` are retried, ``Retry-After`` is heeded; any other
     status is a FAILURE at once, redirects too, which are not followed.
+
+    Raises:
+        InvalidInput: A field is out of bounds, or would send a secret in the clear.
+
+    Examples:
+        >>> from lifoq.targets.https import HttpsTarget
+        >>> target = HttpsTarget(url="https://devices.example.com/check", timeout=5, in_flight=4)
     """
 
     url: str
+    """The address, ``https://`` and a host; ``http://`` only to ``allowed_networks``."""
     method: str = "POST"
+    """The method of the request."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    """Headers beside those that the request sets itself."""
     secret_headers: Mapping[str, str] = field(default_factory=dict)
     """By header, the name of the secret in Secrets Manager whose text is its value. An answer that
-    holds the value is kept with ``…`` in its place (see ``hidden``)."""
+    holds the value is kept with ``…`` in its place."""
     timeout: float = 10.0
-    """Seconds for the whole request, answer included."""
+    """The seconds that the whole request may take, answer included."""
     retry_statuses: tuple[int, ...] = RETRIED
+    """The statuses after which the task is tried again, beside 429 and 503."""
     answer_bytes: int = 64 * 1024
-    """A larger answer is a FAILURE: it is not kept."""
+    """The longest answer that is kept, in bytes; a larger one is a FAILURE."""
     allowed_networks: tuple[str, ...] = ()
     """Networks beside the internet that the request may go to, such as ``10.1.0.0/16``; to these it
     may go without TLS. Anything private, loopback or link-local is refused without."""

@@ -31,15 +31,22 @@ PAGES: Final[Mapping[str, tuple[str, ...]]] = {
         *("ProcessUnusable",),
     ),
     "workers.md": ("Processor", "WorkerSettings", "RunReport", "Sweeper", "SweepReport", "Store"),
+    "services.md": ("HttpsTarget", "LambdaTarget", "IngestMapping"),
     OF_TESTS: (
         *("lifoq_queue", "lifoq_host", "lifoq_run", "TurnableHost", "ManualHost", "START"),
         *("create_table",),
     ),
 }
 """Public names, by the page of the reference that has them."""
+OF_MODULES: Final = {
+    "HttpsTarget": "targets.https",
+    "LambdaTarget": "targets.function",
+    "IngestMapping": "ingest.mapping",
+}
+"""Names that users import from a module of their own."""
 CLOSED: Final = {"Store", "Cells"}
 """Classes whose inherited members are for the library itself, or are told of another class."""
-INTERNAL: Final = {"of_objects", "object_prefix", "preview", "sweep_sheds"}
+INTERNAL: Final = {"may_replace", "of_objects", "object_prefix", "preview", "sweep_sheds"}
 """Properties of values that are for the library itself."""
 DECORATORS: Final = {"task", "setup", "around_attempts"}
 """Methods of the registry that are public names themselves."""
@@ -72,7 +79,7 @@ LIBRARY: Final = library()
 
 def find(page: str, name: str) -> Any:
     """Return the class, function or attribute that a public name stands for."""
-    place = name
+    place = f"{OF_MODULES[name]}.{name}" if name in OF_MODULES else name
     if page == OF_TESTS:
         place = f"testing.plugin.{name}" if is_fixture(name) else f"testing.{name}"
     return target(LIBRARY[f"Registry.{name}" if name in DECORATORS else place])
@@ -206,9 +213,11 @@ def spelled_type(one: Any, annotation: Any) -> str:
 
 
 def constant(one: Any, default: str) -> str:
-    """Return a default as its source has it; if it is the name of a number, the number."""
+    """Return a default as its source has it; if it is the name of a number or of several, these."""
     value = str(getattr(_named(one, default), "value", ""))
-    return value if re.fullmatch(r"[\d_.]+", value) else default.replace("'", '"')
+    if re.fullmatch(r"[\d_.]+|\([\d, ]+\)", value):
+        return value
+    return default if '"' in default else default.replace("'", '"')
 
 
 def _named(one: Any, name: str) -> Any:

@@ -29,7 +29,7 @@ from tests.docs.public_names import (
     stars,
     text,
 )
-from tests.docs.terms import DOCS, NONE, table
+from tests.docs.terms import DOCS, NONE, code, table
 
 FOLDER: Final = DOCS / "reference"
 INDEX: Final = "index.md"
@@ -184,7 +184,7 @@ def _shown_default(one: Any, default: str | None) -> str:
     spelled = constant(one, default)
     if re.fullmatch(r"[\d_ *.]+", spelled):
         return f"{math.prod(float(factor) for factor in spelled.split('*')):,.10g}"
-    return f"`{spelled}`"
+    return code(spelled)
 
 
 def _first(one: Any) -> str:
@@ -196,12 +196,12 @@ def _first(one: Any) -> str:
 def _linked(page: str, words: str) -> str:
     """Return a docstring's words as Markdown: a line for each paragraph, public names as links."""
 
-    def code(found: re.Match[str]) -> str:
+    def linked(found: re.Match[str]) -> str:
         link = _link(page, found[1])
         return f"[`{found[1]}`]({link})" if link else f"`{found[1]}`"
 
     paragraphs = [" ".join(part.split()) for part in words.split("\n\n")]
-    return "\n\n".join(re.sub(r"``(.+?)``", code, part) for part in paragraphs)
+    return "\n\n".join(re.sub(r"``(.+?)``", linked, part) for part in paragraphs)
 
 
 def _link(page: str, name: str) -> str:

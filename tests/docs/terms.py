@@ -48,9 +48,12 @@ def _name(term: Term, door: Door) -> str:
     if door not in term.doors or (door is Door.RECURRING and term.name not in RECURRING):
         return NONE
     name = term.name if door is Door.RECURRING else term.at(door)
-    if "|" in name:  # the end of a cell, in backticks, too
-        return f"<code>{name.replace('|', '&#124;')}</code>"
-    return f"`{name}`"
+    return code(name)
+
+
+def code(text: str) -> str:
+    """Return code for the cell of a table, which ends with ``|`` in backticks, too."""
+    return f"<code>{text.replace('|', '&#124;')}</code>" if "|" in text else f"`{text}`"
 
 
 def item(before: str) -> str:
