@@ -41,7 +41,7 @@ from lifoq.operating.workers import find_workers
 from lifoq.store.table import Count
 from lifoq_console import putting, words
 from lifoq_console.bulk import ACTIONS, Action, Bulk, matching, preview
-from lifoq_console.chart import HEIGHT, WIDTH, charts, spark
+from lifoq_console.chart import HEIGHT, WIDTH, charts, charts_of_type, spark
 from lifoq_console.guard import METRICS, Guard
 from lifoq_console.life import WIDTH as LIFE_WIDTH
 from lifoq_console.life import life
@@ -50,6 +50,7 @@ from lifoq_console.sample import by_type, sample
 from lifoq_console.search import search
 from lifoq_console.subject import Subject
 from lifoq_console.traffic import RANGES
+from lifoq_console.type_history import type_history
 
 STATIC: Final = Path(__file__).with_name("static")
 PAGE: Final = 50
@@ -103,6 +104,7 @@ def application(subject: Subject, settings: Settings, *, root: str = "") -> Star
             Route("/", pages.overview),
             Route("/types", pages.types),
             Route("/tasks", pages.tasks),
+            Route("/type", pages.type_),
             Route("/workers", pages.workers),
             Route("/search", pages.search),
             Route("/task", pages.task),
@@ -162,9 +164,7 @@ class Pages:
     # Seeing
 
     def overview(self, request: Request) -> Response:
-        chosen = request.query_params.get("range", "1h")
-        if chosen not in RANGES:
-            raise InvalidInput("range", chosen, f"is none of {', '.join(RANGES)}")
+        chosen = _range(request)
         stats = self._subject.look()
         traffic = self._subject.traffic(RANGES[chosen])
         paused = self._subject.is_paused
@@ -192,6 +192,24 @@ class Pages:
         limits = {one.task_type: one.at_a_time for one in shared if one.cell is None}
         limits |= {one.task_type: one.told for one in find_adaptive_limits(self._queue)}
         return self._page("types", rows=by_type(self._queue, seen), seen=seen, limits=limits)
+
+    def type_(self, request: Request) -> Response:
+        """One task type over time."""
+        chosen, task_type = _range(request), request.query_params.get("name", "")
+        self._subject.glance()
+        seen = sample(self._queue)
+        history = type_history(seen.tasks, task_type, now=SYSTEM.now(), step=RANGES[chosen])
+        return self._page(
+            "type",
+            task_type=task_type,
+            history=history,
+            seen=seen,
+            chosen=chosen,
+            ranges=RANGES,
+            charts=[] if history.is_empty else charts_of_type(history),
+            width=WIDTH,
+            height=HEIGHT,
+        )
 
     def workers(self, _request: Request) -> Response:
         self._subject.glance()
@@ -481,6 +499,13 @@ class Pages:
             # Links begin with a slash. What tasks hold has no quotes here: they are escaped.
             text = text.replace('="/', f'="{self._root}/')
         return HTMLResponse(text, status_code=status)
+
+
+def _range(request: Request) -> str:
+    chosen = request.query_params.get("range", "1h")
+    if chosen not in RANGES:
+        raise InvalidInput("range", chosen, f"is none of {', '.join(RANGES)}")
+    return chosen
 
 
 def _wanted(given: Mapping[str, str], *, any_case: bool = False) -> tuple[Wanted, dict[str, str]]:

@@ -6,13 +6,14 @@ sheet, where each means one thing.
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from lifoq.health.statistics import CAP
 from lifoq_console import words
 from lifoq_console.traffic import PARTS, RANGES, Traffic
+from lifoq_console.type_history import TypeHistory
 
 WIDTH: Final = 600
 HEIGHT: Final = 60
@@ -43,7 +44,7 @@ class Chart:
     """The value at the upper edge."""
     series: tuple[tuple[str, Values], ...]
     """The series, each by a word that is a class of the style sheet as well."""
-    traffic: Traffic
+    traffic: Traffic | TypeHistory
     is_duration: bool = False
     """True if values are seconds; else they are tasks."""
 
@@ -118,6 +119,40 @@ def charts(traffic: Traffic) -> list[Chart]:
             is_duration=True,
         ),
     ]
+
+
+def charts_of_type(history: TypeHistory) -> list[Chart]:
+    """Return the charts of one task type: what ended, waits, and runs."""
+    ended = tuple(history.ended.items())
+    most = max([1.0, *(sum(values[at] or 0 for _, values in ended) for at in range(PARTS))])
+    top = _top(most)
+    drawn = Chart(
+        title=f"Ended, per {words.duration(history.step)}",
+        marks=tuple(_stacked(ended, top)),
+        most=most,
+        top=top,
+        series=ended,
+        traffic=history,
+    )
+    spreads = (("Wait for the first attempt", history.waits), ("Run", history.runs))
+    return [drawn, *(_spread(title, series, history) for title, series in spreads)]
+
+
+def _spread(title: str, series: Mapping[str, Values], history: TypeHistory) -> Chart:
+    most = max([1.0, *(value for values in series.values() for value in _known(values))])
+    top = _longest(most)
+    return Chart(
+        title=title,
+        marks=tuple(
+            Mark(shows=name, path=_line(values, top), filled=False)
+            for name, values in series.items()
+        ),
+        most=most,
+        top=top,
+        series=tuple(series.items()),
+        traffic=history,
+        is_duration=True,
+    )
 
 
 def _top(most: float) -> float:

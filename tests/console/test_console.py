@@ -441,6 +441,27 @@ def test_a_search_says_what_it_looked_through_and_the_list_goes_on(queue, consol
     assert "Cancel 0 tasks?" in console.page("/bulk?status=PENDING&text=EEDL")
 
 
+def test_a_type_has_its_own_charts_of_ends_waits_and_runs(queue, console):
+    for task_id in ("t1", "t2"):
+        queue.put("a", task_id=task_id)
+        queue.store.succeed(queue.store.claim(task_id, claim_id="c", lease=30), "null")
+    fail(queue, "other", task_type="<b>")
+    _, page = console.ask("/type?name=a&range=7d")
+    assert re.findall('aria-label="([^"]*), at most', page) == [
+        "Ended, per 2 h 48 min",
+        "Wait for the first attempt",
+        "Run",
+    ]
+    assert re.search(r"UTC: done [12]<", page)
+    assert re.search(r"UTC: median under 1 ms, p95 ", page)
+    shown = console.page("/type?name=a")
+    assert "Drawn from 2 tasks of this type, all that the table holds" in shown
+    assert "No task of this type" in console.page("/type?name=unknown")
+    assert "<b>&" not in console.ask("/type?name=%3Cb%3E")[1]
+    assert console.ask("/type?name=a&range=1y")[0] == 400
+    assert 'href="/type?name=a"' in console.ask("/types")[1]
+
+
 def test_white_space_at_the_ends_of_names_is_part_of_them(queue, console):
     fail(queue, " t ", task_type=" a ")
     assert "failed for good" in console.page("/task?id=+t+")
@@ -450,7 +471,12 @@ def test_white_space_at_the_ends_of_names_is_part_of_them(queue, console):
 
 def test_what_task_code_wrote_is_text_and_no_page(queue, console):
     fail(queue, "<img src=x>", task_type="<i>title\x1b[2J\u202e")
-    lists = ("/types", "/tasks?status=FAILURE", "/bulk?status=FAILURE")
+    lists = (
+        "/types",
+        "/type?name=%3Ci%3Etitle%1B[2J%E2%80%AE",
+        "/tasks?status=FAILURE",
+        "/bulk?status=FAILURE",
+    )
     for path in (*lists, "/search?q=img&all=1", "/task?id=%3Cimg+src%3Dx%3E"):
         _, text = console.ask(path)
         assert r"title\u001b[2J\u202e" in text
@@ -1016,7 +1042,7 @@ def test_nothing_is_cut_on_a_phone_nor_on_a_wider_screen(queue, start, tmp_path,
     console = start(queue, cloudwatch=Metrics(TasksPending=1e6, TasksShed=20))
     paths = ("/?range=7d", "/types", "/tasks?status=FAILURE", "/tasks?status=DELAYED")
     worked(queue, "w1", 60 * "work")
-    paths += ("/workers",)
+    paths += ("/workers", "/type?name=" + 60 * "type")
     paths += ("/search?q=long&all=1", "/put", "/put?from=waits", "/put?from=" + 60 * "long")
     paths += ("/task?id=" + 60 * "long", "/task?id=waits", "/bulk?status=FAILURE")
     beyond = "page.documentElement.scrollWidth - page.documentElement.clientWidth"
