@@ -18,7 +18,7 @@ from lifoq.basics.host import microseconds
 from lifoq.items.change import Item
 from lifoq.items.schema import Attribute
 
-AT_WORK: Final = 90.0
+TELLS_OF_WORK: Final = 90.0
 """Seconds for which a worker that has told of itself counts as at work."""
 KEPT: Final = 3_600.0
 """Seconds for which the note of a worker is kept: a long task may be all that it does."""
@@ -48,7 +48,9 @@ class WorkerNote:
     """True if its run was over then: it may be gone."""
 
     def is_at_work(self, now: int) -> bool:
-        return not self.ended and now - self.at < microseconds(AT_WORK)
+        """Return True if the worker has told of itself lately, and its run was not over. ``now`` in
+        epoch microseconds."""
+        return not self.ended and now - self.at < microseconds(TELLS_OF_WORK)
 
 
 def made_here(*, worker: str, since: int, slots: int, at: int, ended: bool) -> WorkerNote:

@@ -46,6 +46,8 @@ class Worker:
 
 @dataclass(frozen=True, kw_only=True)
 class Workers:
+    """The workers of a queue, with the tasks at work."""
+
     found: list[Worker]
     """The workers, those with most tasks first."""
     unknown: list[Task]
