@@ -15,6 +15,7 @@ from lifoq.worker.processor import Processor
 from lifoq.worker.run.loop import Run
 from lifoq.worker.run.report import ProcessUnusable, RunReport
 from lifoq.worker.sweep.sweep import Sweeper
+from tests.simulation.adaptive import judged
 from tests.simulation.database import Connection, Database
 from tests.simulation.handlers import TaskCode, adaptive, free, passed_over
 from tests.simulation.history import Violation, Write
@@ -156,13 +157,14 @@ class Fleet:
             damaged=self._database.damaged,
             tell=self._database.trace.add,
         )
-        processor = Processor(
-            self._store(machine, polls),
-            self._code.registry(machine, polls.refused_types),
-            self.scenario.worker,
-            host=machine,
-            draw=draw,
-        )
+        with judged(machine):
+            processor = Processor(
+                self._store(machine, polls),
+                self._code.registry(machine, polls.refused_types),
+                self.scenario.worker,
+                host=machine,
+                draw=draw,
+            )
         return Worker(machine=machine, processor=processor, polls=polls)
 
     def _store(self, machine: Machine, polls: Polls | None = None) -> Store:

@@ -185,6 +185,16 @@ def test_a_slot_that_comes_with_the_high_level_is_waited_for():
     assert law.wait(downstream.now + wait + 1e-6) == 0
 
 
+def test_an_attempt_that_outlives_its_timeout_keeps_its_slot_until_it_has_ended():
+    law = AdaptiveConcurrency(1)
+    sample = law.begins(EPOCH)
+    law.hangs(sample, EPOCH + 1)
+    assert law.wait(EPOCH + 1) == float("inf")
+    law.ends(sample, EPOCH + 9, LoadSignal.UNTOLD)
+    assert law.wait(EPOCH + 9) == 0
+    assert sample.cycle.overloads == [1]
+
+
 def test_an_attempt_that_was_not_begun_is_no_sample():
     law = AdaptiveConcurrency(MOST)
     sample = law.begins(EPOCH)

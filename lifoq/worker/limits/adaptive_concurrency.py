@@ -170,13 +170,12 @@ class AdaptiveConcurrency:
         """End the measurement of an attempt that leaves its slot."""
         self._passes(now)
         self._at_work -= 1
-        in_time = sample.cycle.ends(sample, now, signal)
-        if signal is LoadSignal.OVERLOADED and not in_time:
-            self._cycle.overloads.append(sample.at_work)
-        # A time-out tells no time; but where no period is set yet, no cycle would ever be judged.
-        sets_period = signal is LoadSignal.OVERLOADED and self._period is None
-        if signal is LoadSignal.DONE or (in_time and sets_period):
-            self._measure(sample, now)
+        self._tells(sample, now, signal)
+
+    def hangs(self, sample: Sample, now: float) -> None:
+        """Note that an attempt took longer than its timeout. It keeps its slot until ``ends``."""
+        self._passes(now)
+        self._tells(sample, now, LoadSignal.OVERLOADED)
 
     def undo(self, sample: Sample) -> None:
         """Undo a ``begins``: the attempt was not begun after all."""
@@ -184,6 +183,15 @@ class AdaptiveConcurrency:
         sample.cycle.forget(sample)
 
     # Cycles
+
+    def _tells(self, sample: Sample, now: float, signal: LoadSignal) -> None:
+        in_time = sample.cycle.ends(sample, now, signal)
+        if signal is LoadSignal.OVERLOADED and not in_time:
+            self._cycle.overloads.append(sample.at_work)
+        # A time-out tells no time; but where no period is set yet, no cycle would ever be judged.
+        sets_period = signal is LoadSignal.OVERLOADED and self._period is None
+        if signal is LoadSignal.DONE or (in_time and sets_period):
+            self._measure(sample, now)
 
     def _passes(self, now: float) -> None:
         self._move_on(now)

@@ -146,6 +146,12 @@ class ConcurrencyLimit:
         if self._adaptive is not None and sample is not None:
             self._adaptive.ends(sample, self._clock(), signal)
 
+    def hangs(self, sample: "Sample | None") -> None:
+        """Note that an attempt has outlived its timeout: it keeps its slot until it leaves."""
+        self.hung += 1
+        if self._adaptive is not None and sample is not None:
+            self._adaptive.hangs(sample, self._clock())
+
     def undo_enter(self, *, after: float, sample: "Sample | None" = None) -> None:
         """Undo an ``enter`` that is so many seconds ago: its task was not started."""
         self.inside -= 1

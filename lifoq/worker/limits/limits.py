@@ -122,8 +122,7 @@ class Limits:
         """Note that a handler goes on, though its attempt was ended by the timeout."""
         with self._lock:
             for limit in self._limits_of(task_type):
-                limit.hung += 1
-                limit.measured(sample, LoadSignal.OVERLOADED)
+                limit.hangs(sample)
 
     def leave(
         self,
