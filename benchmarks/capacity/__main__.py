@@ -1,150 +1,226 @@
 """``python -m benchmarks.capacity``: how near each law comes to what a downstream can do."""
 
+import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import click
 
-from benchmarks.capacity.downstream import PATIENCE, Done, Downstream
-from benchmarks.capacity.laws import Aimd, Fixed, Gradient2, Hill, Law, Lifoq, Vegas
-from benchmarks.capacity.results import Change, Results, Shared, Steady
+from benchmarks.capacity.laws import LAWS, LIFOQ, fixed
+from benchmarks.capacity.results import Beyond, Change, Loaded, Results, Shared, Steady
+from benchmarks.capacity.trial import BIT, PATIENCE, Done, Outcome, Setup, run
 from benchmarks.record import recording
 
-MOST: Final = 256
-FIRST: Final = 4.0
-SERVERS: Final = (1, 4, 16, 64)
 TIMES: Final = ("fixed", "uniform", "exponential", "log-normal", "two kinds")
-WARM: Final = 200.0
-"""Mean services that are not counted."""
-LENGTH: Final = 700.0
-SEEDS: Final = (1, 2, 3)
+SEEDS: Final = {1: 2, 4: 2, 16: 1, 64: 1}
+"""The number of trials, by that of the servers: with many servers one has as many attempts."""
+LARGE: Final = 64
+WARM: Final = 150.0
+"""Seconds that are not counted."""
+LENGTH: Final = 450.0
+SHORT: Final = 300.0
+"""The length with many servers."""
+OTHERS: Final = ("fixed", "exponential", "log-normal")
+"""Service times on which the other laws are tried."""
 CHANGED_AT: Final = 300.0
+BEFORE: Final = 100.0
 AFTER: Final = 150.0
 GONE: Final = 60.0
 SPAN: Final = 30.0
-BIT: Final = 5.0
-
-LAWS: Final[Mapping[str, Callable[[int], Law]]] = {
-    "lifoq": lambda _servers: Lifoq(MOST),
-    "half": lambda servers: Fixed(limit=max(1, servers // 2), most=MOST),
-    "double": lambda servers: Fixed(limit=2 * servers, most=MOST),
-    "Gradient2": lambda _servers: Gradient2(limit=FIRST, most=MOST),
-    "Vegas": lambda _servers: Vegas(limit=FIRST, most=MOST),
-    "AIMD by latency": lambda _servers: Aimd(limit=FIRST, most=MOST),
-    "hill climbing": lambda _servers: Hill(limit=FIRST, most=MOST),
-}
+MIDDLE: Final = 16
+"""Servers, where there is one number of them."""
+MOST: Final = 40
 
 
 @click.command()
 @click.option("--processes", default=2, show_default=True, help="Simulations side by side.")
-def main(processes: int) -> None:
-    """Let each law find the capacity of modelled downstreams."""
+@click.option("--few", is_flag=True, help="All laws in front of one and of four servers alone.")
+def main(processes: int, *, few: bool) -> None:
+    """Let each law find the capacity of downstreams, in lifoq's own processor."""
+    if few:
+        _few(processes)
+        return
     with (
         recording("capacity", "python -m benchmarks.capacity") as found,
         ProcessPoolExecutor(processes) as pool,
     ):
-        rows = [(times, servers, law) for times in TIMES for servers in SERVERS for law in LAWS]
-        cases = [
-            (times, servers, change)
+        rows = [(times, servers, LIFOQ) for times in TIMES for servers in (1, 4, 16)]
+        rows += [(times, LARGE, LIFOQ) for times in ("fixed", "exponential")]
+        rows += [
+            (times, MIDDLE, law)
+            for times in OTHERS
+            for law in ("half", "double", *(law for law in LAWS if law != LIFOQ))
+        ]
+        kinds = [(kind, law) for kind in ("degrades", "times out", "fails") for law in LAWS]
+        kinds += [("refuses", law) for law in (LIFOQ, "refusals alone")]
+        changes = [
+            (times, change)
             for times in ("fixed", "exponential")
-            for servers in SERVERS[1:]
-            for change in ("halve", "double", "are gone, and return")
+            for change in ("8 of 16", "32 after 16", "0 of 16 for a minute")
         ]
-        crowds = [
-            (times, servers, workers)
-            for times in ("fixed", "exponential", "log-normal")
-            for servers, workers in ((16, 2), (64, 8))
-        ]
-        steadies = [pool.submit(steady, *row) for row in rows]
-        changes = [pool.submit(changed, *case) for case in cases]
-        shares = [pool.submit(shared, *crowd) for crowd in crowds]
+        shared = [(times, 16, 2, 1) for times in OTHERS[1:]]
+        shared += [("exponential", 16, 1, 2), ("exponential", LARGE, 8, 1)]
+        # The longest first, so that the processes end together.
+        crowds = [pool.submit(share, *each) for each in shared]
+        steadies = [pool.submit(steady, *each) for each in rows]
+        loadeds = [pool.submit(loaded, what) for what in LOADS]
+        beyonds = [pool.submit(beyond, *each) for each in kinds]
+        changeds = [pool.submit(changed, *each) for each in changes]
         found.results = Results(
             steady=[future.result() for future in steadies],
-            changes=[future.result() for future in changes],
-            shared=[future.result() for future in shares],
+            beyond=[future.result() for future in beyonds],
+            loaded=[future.result() for future in loadeds],
+            changes=[future.result() for future in changeds],
+            shared=[future.result() for future in crowds],
         )
 
 
+def _few(processes: int) -> None:
+    command = "python -m benchmarks.capacity --few"
+    with (
+        recording("capacity", command, variant="few") as found,
+        ProcessPoolExecutor(processes) as pool,
+    ):
+        rows = [(times, n, law) for times in TIMES for n in (1, 4) for law in LAWS if law != LIFOQ]
+        steadies = [pool.submit(steady, *each) for each in rows]
+        found.results = Results(steady=[future.result() for future in steadies])
+
+
+def _law(name: str, servers: int) -> Callable[[int], Any]:
+    of_best = {"half": 1 / 2, "double": 2.0}
+    return fixed(of_best[name] * servers) if name in of_best else LAWS[name]
+
+
+def _setups(times: str, servers: int, **more: Any) -> list[Setup]:
+    return [
+        Setup(
+            times=times,
+            servers=servers,
+            seed=f"{times} {servers} {seed}",
+            length=SHORT if servers >= LARGE else LENGTH,
+            most=2 * servers if servers >= LARGE else MOST,
+            **more,
+        )
+        for seed in range(SEEDS[servers])
+    ]
+
+
+def _best(setups: list[Setup]) -> int:
+    """Return the goodput of the best fixed number, which is that of the servers: with fewer one is
+    idle, with more tasks only wait longer. It is found once for each trial."""
+    known = str([(each.kind, each.seed) for each in setups])
+    if known not in _BEST:
+        size = min(setups[0].servers, setups[0].most)
+        _BEST[known] = _good([run(setup, fixed(size)) for setup in setups])
+    return _BEST[known]
+
+
+_BEST: Final[dict[str, int]] = {}
+
+
 def steady(times: str, servers: int, law: str) -> Steady:
-    """Compare a law with the best fixed number, which is that of the servers, on the same times."""
-    ours, best = list[Done](), list[Done]()
-    for seed in SEEDS:
-        ours += _counted([LAWS[law](servers)], servers, times, seed)
-        best += _counted([Fixed(limit=servers, most=MOST)], servers, times, seed)
-    return Steady(
-        times=times,
-        servers=servers,
-        law=law,
-        goodput=_good(ours) / _good(best),
-        time=_mean_time(ours) / _mean_time(best),
-    )
+    setups = _setups(times, servers)
+    return Steady(times=times, servers=servers, law=law, **_compared(setups, _law(law, servers)))
 
 
-def changed(times: str, servers: int, change: str) -> Change:
+def beyond(kind: str, law: str) -> Beyond:
+    setups = _setups("exponential", MIDDLE, kind=kind)
+    return Beyond(kind=kind, law=law, **_compared(setups, _law(law, MIDDLE)))
+
+
+def _bursts(now: float) -> float:
+    return 3.0 if now % 100 < 50 else 0.3  # noqa: PLR2004  (half of each hundred)
+
+
+def _drift(now: float) -> float:
+    """From 1 to 2 in 300 s."""
+    return 1 + min(1.0, max(0.0, now - WARM) / 300)
+
+
+LOADS: Final[dict[str, dict[str, Any]]] = {
+    "load 0.5": {"load": lambda _now: 0.5, "peak": 0.5},
+    "load 1": {"load": lambda _now: 1.0, "peak": 1.0},
+    "bursts of 3, then 0.3": {"load": _bursts, "peak": 3.0},
+    "a downstream without a limit": {"servers": math.inf},
+    "services that get twice as long": {"slower": _drift},
+}
+
+
+def loaded(what: str) -> Loaded:
+    times, terms = "exponential", {"servers": MIDDLE, **LOADS[what]}
+    setup = Setup(times=times, seed=f"{what} {times}", length=LENGTH, most=MOST, **terms)
+    return Loaded(what=what, times=times, **_compared([setup], LAWS[LIFOQ]))
+
+
+def _compared(setups: list[Setup], law: Callable[[int], Any]) -> dict[str, float]:
+    ours = [run(setup, law) for setup in setups]
+    limits = [limit for outcome in ours for limit in outcome.limits[int(WARM / BIT) :]]
+    return {
+        "goodput": _good(ours) / _best(setups),
+        "time": _mean_time(ours),
+        "found": sum(limits) / len(limits),
+    }
+
+
+def changed(times: str, change: str) -> Change:
     """Follow lifoq's law after a change. Fractions of what the servers can do then."""
-    back = CHANGED_AT + (GONE if change.startswith("are gone") else 0)
-    then = {"halve": servers // 2, "double": servers * 2}.get(change, servers)
-    downstream = Downstream([Lifoq(MOST)], servers, times, f"{times} {servers}")
-    gone = [(CHANGED_AT, 0)] if back > CHANGED_AT else []
-    downstream.run(back + AFTER + SPAN, [*gone, (back, then)])
-    parts = list(_parts(downstream.done, back, then))
+    gone = "minute" in change
+    then = {"8": 8, "32": 32}.get(change.split(maxsplit=1)[0], MIDDLE)
+    back = CHANGED_AT + (GONE if gone else 0)
+    setup = Setup(
+        times=times,
+        servers=MIDDLE,
+        seed=f"{times} {change}",
+        length=back + AFTER + SPAN,
+        most=MOST,
+        load=lambda _now: 3.0,
+        peak=3.0,
+        changes=[*([(CHANGED_AT, 0)] if gone else []), (back, then)],
+    )
+    outcome = run(setup, LAWS[LIFOQ])
+    good = Counter(int((d.at - back) / BIT) for d in _goods(outcome) if d.at >= back)
+    parts = [good[bit] / (BIT * then) for bit in range(int((AFTER + SPAN) / BIT))]
     width = int(SPAN / BIT)
     spans = [sum(parts[i : i + width]) / width for i in range(len(parts) - width)]
     return Change(
         times=times,
-        servers=servers,
         change=change,
         recovered=next((BIT * i for i, part in enumerate(spans) if part >= 0.9), None),  # noqa: PLR2004
         below_half=BIT * sum(part < 1 / 2 for part in parts),
+        limits=outcome.limits[int((CHANGED_AT - BEFORE) / BIT) :],
     )
 
 
-def shared(times: str, servers: int, workers: int) -> Shared:
-    """Let workers that cannot speak to each other find their parts."""
-    done = [
-        each
-        for seed in SEEDS
-        for each in _counted([Lifoq(MOST) for _ in range(workers)], servers, times, seed)
-    ]
-    indexes = list[float]()
-    for seed in SEEDS:
-        found = _counted([Lifoq(MOST) for _ in range(workers)], servers, times, seed)
-        parts = Counter(each.worker for each in found).values()
-        indexes.append(sum(parts) ** 2 / (workers * sum(part**2 for part in parts)))
+def share(times: str, servers: int, workers: int, types: int) -> Shared:
+    """Let workers that cannot speak to each other, or task types, find their parts."""
+    setup = _setups(times, servers, workers=workers, types=types)[0]
+    ours, best = run(setup, LAWS[LIFOQ]), _best(_setups(times, servers)[:1])
+    parts = Counter(
+        done.worker if workers > 1 else done.type for done in _goods(ours) if done.at >= WARM
+    ).values()
     return Shared(
         times=times,
         servers=servers,
-        workers=workers,
-        goodput=_good(done) / (len(SEEDS) * (LENGTH - WARM) * servers),
-        time=_mean_time(done),
-        fairness=sum(indexes) / len(indexes),
+        parts=f"{workers} workers" if workers > 1 else f"{types} task types",
+        goodput=_good([ours]) / best,
+        time=_mean_time([ours]),
+        fairness=sum(parts) ** 2 / (max(workers, types) * sum(part**2 for part in parts)),
     )
 
 
-def _counted(laws: list[Law], servers: int, times: str, seed: int) -> list[Done]:
-    downstream = Downstream(laws, servers, times, f"{times} {servers} {seed}")
-    downstream.run(LENGTH)
-    return [done for done in downstream.done if done.at >= WARM]
+def _goods(outcome: Outcome) -> Iterator[Done]:
+    return (done for done in outcome.done if done.ok and done.sojourn <= PATIENCE)
 
 
-def _parts(done: list[Done], since: float, servers: int) -> Iterator[float]:
-    good = Counter(int((d.at - since) / BIT) for d in done if d.at >= since and d.time <= PATIENCE)
-    return map(partial(_part, good, servers), range(int((AFTER + SPAN) / BIT)))
+def _good(outcomes: list[Outcome]) -> int:
+    return sum(done.at >= WARM for outcome in outcomes for done in _goods(outcome))
 
 
-def _part(good: Counter[int], servers: int, bit: int) -> float:
-    return good[bit] / (BIT * servers)
-
-
-def _good(done: list[Done]) -> int:
-    return sum(each.time <= PATIENCE for each in done)
-
-
-def _mean_time(done: list[Done]) -> float:
-    return sum(each.time for each in done) / len(done)
+def _mean_time(outcomes: list[Outcome]) -> float:
+    times = [done.time for outcome in outcomes for done in outcome.done if done.at >= WARM]
+    return sum(times) / len(times)
 
 
 if __name__ == "__main__":

@@ -1,64 +1,62 @@
 """Laws that find the number at a time: lifoq's, beside published ones and fixed numbers.
 
-The published laws are written from their descriptions, with their usual numbers.
+The published laws are written from their descriptions, with their usual numbers. All are used by
+lifoq's own processor in the place of its own law.
 """
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final
 
 from lifoq.worker.limits.adaptive_concurrency import AdaptiveConcurrency
 from lifoq.worker.limits.load_signal import LoadSignal
 
-EPOCH = 1_800_000_000.0
-
-
-class Law(Protocol):
-    def may_begin(self, now: float) -> bool: ...
-
-    def begins(self, now: float) -> Any:
-        """Return what is handed back when the attempt ends."""
-        ...
-
-    def ends(self, sample: Any, now: float) -> None: ...
-
-
-class Lifoq:
-    def __init__(self, most: int) -> None:
-        self._law = AdaptiveConcurrency(most)
-
-    def may_begin(self, now: float) -> bool:
-        return self._law.wait(EPOCH + now) == 0
-
-    def begins(self, now: float) -> Any:
-        return self._law.begins(EPOCH + now)
-
-    def ends(self, sample: Any, now: float) -> None:
-        self._law.ends(sample, EPOCH + now, LoadSignal.DONE)
+FIRST: Final = 4.0
 
 
 @dataclass(kw_only=True)
 class Fixed:
     """A number at a time; the base of laws that move it."""
 
-    limit: float
+    size: float
     most: int
     inside: int = 0
+    has_learned = False
 
-    def may_begin(self, now: float) -> bool:  # noqa: ARG002  (the protocol's)
-        return self.inside < max(1, min(self.most, int(self.limit)))
+    @property
+    def found(self) -> float:
+        return max(1, min(self.most, int(self.size)))
+
+    def begin_with(self, found: float) -> None:
+        """Begin with what another worker found: these laws know nothing of it."""
+
+    def wait(self, now: float) -> float:  # noqa: ARG002  (the law's)
+        return 0.0 if self.inside < self.found else math.inf
 
     def begins(self, now: float) -> Any:
         self.inside += 1
         return now, self.inside
 
-    def ends(self, sample: Any, now: float) -> None:
+    def undo(self, sample: Any) -> None:  # noqa: ARG002
+        self.inside -= 1
+
+    def ends(self, sample: Any, now: float, signal: LoadSignal) -> None:
         began, inside = sample
         self.inside -= 1
-        self.learn(now - began, inside, now)
+        if signal is LoadSignal.OVERLOADED:
+            self.overloaded()
+        if signal is not LoadSignal.UNTOLD:
+            self.learn(now - began, inside, now)
+
+    def hangs(self, sample: Any, now: float) -> None:  # noqa: ARG002
+        self.overloaded()
 
     def learn(self, time: float, inside: int, now: float) -> None:
-        """Move the limit."""
+        """Move the limit after an attempt that took so long."""
+
+    def overloaded(self) -> None:
+        """Move the limit after a time-out."""
 
 
 class Gradient2(Fixed):
@@ -72,10 +70,10 @@ class Gradient2(Fixed):
         self.long += (time - self.long) * max(1 / self.number, 2 / 601)
         if self.long > 2 * time:
             self.long *= 0.95
-        if inside >= self.limit / 2:
-            gradient = max(0.5, min(1.0, 1.5 * self.long / time))
-            self.limit += 0.2 * (self.limit * gradient + 4 - self.limit)
-            self.limit = max(1.0, min(self.most, self.limit))
+        if inside >= self.size / 2:
+            gradient = max(0.5, min(1.0, 1.5 * self.long / max(1e-9, time)))
+            self.size += 0.2 * (self.size * gradient + 4 - self.size)
+            self.size = max(1.0, min(self.most, self.size))
 
 
 class _OfWindows(Fixed):
@@ -87,11 +85,11 @@ class _OfWindows(Fixed):
 
     def learn(self, time: float, inside: int, now: float) -> None:  # noqa: ARG002
         self.number, self.total = self.number + 1, self.total + time
-        if self.number >= max(10, self.limit):
+        if self.number >= max(10, self.size):
             mean = self.total / self.number
             self.number, self.total = 0, 0.0
             self.least = min(self.least, mean)
-            self.limit = max(1.0, min(self.most, self.moved(mean)))
+            self.size = max(1.0, min(self.most, self.moved(mean)))
 
     def moved(self, mean: float) -> float:
         raise NotImplementedError
@@ -100,20 +98,30 @@ class _OfWindows(Fixed):
 class Vegas(_OfWindows):
     """The queue by the least mean: up where it is short, down where it is long."""
 
+    @property
+    def step(self) -> float:
+        return max(1.0, math.log10(self.size))
+
     def moved(self, mean: float) -> float:
-        queue, step = self.limit * (1 - self.least / mean), max(1.0, math.log10(self.limit))
+        queue, step = self.size * (1 - self.least / mean), self.step
         if queue <= step:
-            return self.limit + 6 * step
+            return self.size + 6 * step
         if queue < 3 * step:
-            return self.limit + step
-        return self.limit - step if queue > 6 * step else self.limit
+            return self.size + step
+        return self.size - step if queue > 6 * step else self.size
+
+    def overloaded(self) -> None:
+        self.size = max(1.0, self.size - self.step)
 
 
 class Aimd(_OfWindows):
     """One more each window; a tenth less where times are half longer than the least."""
 
     def moved(self, mean: float) -> float:
-        return self.limit * 0.9 if mean > 1.5 * self.least else self.limit + 1
+        return self.size * 0.9 if mean > 1.5 * self.least else self.size + 1
+
+    def overloaded(self) -> None:
+        self.size = max(1.0, self.size * 0.9)
 
 
 class Hill(Fixed):
@@ -126,11 +134,27 @@ class Hill(Fixed):
 
     def learn(self, time: float, inside: int, now: float) -> None:  # noqa: ARG002
         self.number += 1
-        if self.number >= max(20, 3 * self.limit) and now > self.since:
+        if self.number >= max(20, 3 * self.size) and now > self.since:
             throughput = self.number / (now - self.since)
             self.number, self.since = 0, now
             if throughput < self.last * 1.02:
                 self.direction = -self.direction
             self.last = throughput
-            self.limit += self.direction * max(1, 0.1 * self.limit)
-            self.limit = max(1.0, min(self.most, self.limit))
+            self.size += self.direction * max(1, 0.1 * self.size)
+            self.size = max(1.0, min(self.most, self.size))
+
+
+LIFOQ: Final = "lifoq"
+LAWS: Final[Mapping[str, Callable[[int], Any]]] = {
+    LIFOQ: AdaptiveConcurrency,
+    "refusals alone": lambda most: Fixed(size=most, most=most),
+    "Gradient2": lambda most: Gradient2(size=FIRST, most=most),
+    "Vegas": lambda most: Vegas(size=FIRST, most=most),
+    "AIMD by latency": lambda most: Aimd(size=FIRST, most=most),
+    "hill climbing": lambda most: Hill(size=FIRST, most=most),
+}
+
+
+def fixed(size: float) -> Callable[[int], Any]:
+    """Return what makes a fixed number at a time."""
+    return lambda most: Fixed(size=max(1.0, size), most=most)

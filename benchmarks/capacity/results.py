@@ -15,34 +15,71 @@ class Steady(Row):
     goodput: Annotated[float, "of the best", percent]
     """The goodput as a share of the best fixed number's."""
     time: Annotated[float, "time in the downstream"]
+    found: Annotated[float, "at a time"]
+    """The mean of the limit."""
+
+
+class Beyond(Row):
+    """One law on a downstream that does something else than to queue beyond its capacity."""
+
+    kind: Annotated[str, "beyond capacity it"]
+    law: Annotated[str, "law"]
+    goodput: Annotated[float, "of the best", percent]
+    time: Annotated[float, "time in the downstream"]
+    found: Annotated[float, "at a time"]
+
+
+class Loaded(Row):
+    """lifoq's law under a load, or on a downstream that gets slower."""
+
+    what: Annotated[str, "what"]
+    times: Annotated[str, "service times"]
+    goodput: Annotated[float, "of the best", percent]
+    time: Annotated[float, "time in the downstream"]
+    found: Annotated[float, "at a time"]
 
 
 class Change(Row):
     """lifoq's law where the number of servers changes."""
 
     times: Annotated[str, "service times"]
-    servers: Annotated[int, "servers"]
-    change: Annotated[str, "they"]
+    change: Annotated[str, "servers"]
     recovered: Annotated[float | None, "nine tenths after"]
     """Mean services until thirty of them had nine tenths of what the servers can do."""
     below_half: Annotated[float, "below half for"]
+    limits: list[float]
+    """The limit, from a hundred mean services before the change on, each five of them."""
 
 
 class Shared(Row):
-    """Several workers on one downstream."""
+    """Several workers, or task types, on one downstream."""
 
     times: Annotated[str, "service times"]
     servers: Annotated[int, "servers"]
-    workers: Annotated[int, "workers"]
-    goodput: Annotated[float, "of the most", percent]
+    parts: Annotated[str, "shared by"]
+    goodput: Annotated[float, "of the best", percent]
     time: Annotated[float, "time in the downstream"]
     fairness: Annotated[float, "Jain's index"]
 
 
+class Found(Row):
+    """A number at a time that a worker found, in front of a real server."""
+
+    seconds: float
+    type: str
+    tasks: float
+    threads: int
+
+
 class Results(Row):
-    steady: list[Steady]
-    changes: list[Change]
-    shared: list[Shared]
+    """The results of one run; the live one has ``live`` alone."""
+
+    steady: tuple[Steady, ...] = ()
+    beyond: tuple[Beyond, ...] = ()
+    loaded: tuple[Loaded, ...] = ()
+    changes: tuple[Change, ...] = ()
+    shared: tuple[Shared, ...] = ()
+    live: tuple[Found, ...] = ()
 
     def of(self, law: str) -> list[Steady]:
         return [row for row in self.steady if row.law == law]
@@ -52,3 +89,8 @@ class Results(Row):
 
     def longest(self, law: str, *times: str) -> float:
         return max(row.time for row in self.of(law) if row.times in times)
+
+    def recovered(self, times: str) -> float | None:
+        """Return the longest time until nine tenths; None if they never came."""
+        found = [row.recovered for row in self.changes if row.times == times]
+        return None if None in found else max(each for each in found if each is not None)

@@ -5,6 +5,8 @@ from typing import Any, Final
 
 import altair as alt
 
+from benchmarks.capacity.results import Change, Found
+from benchmarks.capacity.trial import BIT
 from benchmarks.cost.results import Line
 from benchmarks.freshness.results import Waits
 from benchmarks.goodput.results import Outcome
@@ -73,8 +75,37 @@ def cost_per_million(lines: Sequence[Line]) -> AnyChart:
     return charts.bars(rows, bar="load", value="usd", part="for", title=title)
 
 
+def capacity_changes(changes: Sequence[Change]) -> AnyChart:
+    rows = [
+        {"time": BIT * i, "limit": limit, "change": f"{each.change}, {each.times}"}
+        for each in changes
+        for i, limit in enumerate(each.limits)
+    ]
+    return _over_time(rows, x="time", y="limit", color="change", title="mean services")
+
+
+def capacity_live(found: Sequence[Found]) -> AnyChart:
+    rows = [{"seconds": row.seconds, "tasks": row.tasks, "of": row.type} for row in found]
+    rows += [{"seconds": row.seconds, "tasks": row.threads, "of": "threads"} for row in found]
+    return _over_time(rows, x="seconds", y="tasks", color="of", title="seconds")
+
+
+def _over_time(
+    rows: Sequence[Mapping[str, Any]], *, x: str, y: str, color: str, title: str
+) -> AnyChart:
+    chart: alt.Chart = alt.Chart(charts.values(rows)).mark_line()
+    lines: alt.Chart = chart.encode(
+        x=alt.X(f"{x}:Q", title=title),
+        y=alt.Y(f"{y}:Q", title="tasks at a time"),
+        color=charts.color(color),
+    )
+    return lines.properties(width=charts.WIDTH)
+
+
 DRAWINGS: Final[Mapping[str, Callable[[Any], AnyChart]]] = {
     "goodput-by-load": goodput_by_load,
     "freshness-waits": freshness_waits,
     "cost-per-million": cost_per_million,
+    "capacity-changes": capacity_changes,
+    "capacity-live": capacity_live,
 }
