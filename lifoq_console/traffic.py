@@ -100,6 +100,7 @@ class Kept:
     def with_looks(self, looks: Sequence[Look]) -> Traffic:
         """Return what is shown: in each part the most of both."""
         series = {**self.series, **self._most(looks)}
+        series |= {name: _bridged(series[name]) for name in ("waiting", "newest", "oldest")}
         shed = _shed(series["deleted"], series["expired"])[1:]
         if looks:
             shed = self._with_the_latest(shed, looks[-1].shed_lately)
@@ -149,6 +150,16 @@ def _shed(deleted: Series, expired: Series) -> Series:
         before, total = total, max(total, seen, gone)
         found.append(total - before or None)
     return tuple(found)
+
+
+def _bridged(gauges: Series) -> Series:
+    """Return the gauges with no gap of one part: a sweep that came a little late falls into the
+    next part. There, the lesser of its neighbours stands."""
+    inner = (
+        min(before, after) if gauge is None and before is not None and after is not None else gauge
+        for before, gauge, after in zip(gauges, gauges[1:], gauges[2:], strict=False)
+    )
+    return (gauges[0], *inner, gauges[-1])
 
 
 def _waiting(gauges: Series, begun: Series, waited: Series, step: int) -> Series:

@@ -78,3 +78,10 @@ def test_what_waited_between_two_sweeps_is_shown_by_how_long_it_waited():
     assert by_minute(burst.with_looks(()), "waiting") == {-10: 350, -8: 9}
     late = kept(waiting={-5: 2}, begun={-5: 4}, waited={-5: 3_600})
     assert by_minute(late.with_looks([look(waiting=5)]), "waiting") == {-5: 4, 0: 5}
+
+
+def test_a_sweep_that_came_a_little_late_leaves_no_gap():
+    late = kept(waiting={-9: 70, -7: 50, -4: 30}, oldest={-9: 7.0, -7: 9.0}, begun={-8: 2})
+    shown = late.with_looks(())
+    assert by_minute(shown, "waiting") == {-9: 70, -8: 50, -7: 50, -4: 30}
+    assert by_minute(shown, "oldest") == {-9: 7, -8: 7, -7: 9}
