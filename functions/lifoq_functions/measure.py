@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from aws_lambda_powertools import Metrics
-from aws_lambda_powertools.metrics import EphemeralMetrics
 
 from lifoq.metrics import OF_TYPE, Metric
 
@@ -20,6 +19,8 @@ def emit(values: Mapping[Metric, float]) -> None:
 def emit_by_type(metric: Metric, values: Mapping[str, float]) -> None:
     """Emit at once, with the task type as a dimension beside the queue's."""
     for name, value in values.items():
+        from aws_lambda_powertools.metrics import EphemeralMetrics  # noqa: PLC0415 - where one is
+
         of_type = EphemeralMetrics()
         of_type.add_dimension(name=OF_TYPE, value=name)
         of_type.add_metric(name=metric.value, unit=metric.unit.value, value=value)

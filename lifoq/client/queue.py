@@ -18,7 +18,7 @@ from lifoq.errors import (
     WaitTimeout,
     WrongStatus,
 )
-from lifoq.health import pressure
+from lifoq.health import found_limits, pressure
 from lifoq.health.pressure import Pressure
 from lifoq.health.statistics import CAP, QueueStats, measure
 from lifoq.items.change import Put
@@ -481,7 +481,7 @@ class Queue(Producer):
         """
         check_count("cap", cap)
         now = self.store.now()
-        limits = pressure.adaptive_limits(self.store, now=now)
+        limits = found_limits.read(self.store, now=now)
         return replace(measure(self.store, now=now, cap=cap), adaptive_limits=limits)
 
     def pressure(self) -> Pressure:

@@ -11,8 +11,10 @@ from typing import Any, Final
 
 from lifoq.basics import jsontext
 from lifoq.basics.host import microseconds
+from lifoq.health.pressure import NOTE
 from lifoq.items.change import Item
 from lifoq.items.schema import Attribute
+from lifoq.store.base import StoreBase
 
 AT_WORK: Final = 90.0
 """Seconds for which a worker that has noted what it found counts as at work."""
@@ -53,6 +55,11 @@ class TypeLimit:
     def told(self) -> str:
         """The numbers as text: ``24 found, of 64 at most``."""
         return f"{round(self.tasks)} found, of {self.most} at most"
+
+
+def read(store: StoreBase, *, now: int) -> tuple[TypeLimit, ...]:
+    """Return what was found for each type, by one read."""
+    return by_type(of(store.table.get(NOTE)), now=now)
 
 
 def of(item: Item | None) -> list[FoundLimit]:

@@ -11,9 +11,7 @@ from typing import Any, Final
 
 from lifoq.basics import jsontext
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
-from lifoq.health import found_limits
 from lifoq.health import sweep_note as notes
-from lifoq.health.found_limits import TypeLimit
 from lifoq.items.change import AtMost, Change, ConditionFailed, Equals, Item
 from lifoq.items.schema import OWN_PREFIX, STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.store.base import StoreBase
@@ -110,11 +108,6 @@ def measure(store: StoreBase, *, now: int) -> Pressure:
         starts_per_second=started,
         wait_seconds=wait,
     )
-
-
-def adaptive_limits(store: StoreBase, *, now: int) -> tuple[TypeLimit, ...]:
-    """Return what workers found for adaptive task types, by one read."""
-    return found_limits.by_type(found_limits.of(store.table.get(NOTE)), now=now)
 
 
 def together(one: Pressure, other: Pressure) -> Pressure:

@@ -8,8 +8,9 @@ import pytest
 from benchmarks.backlog.__main__ import mountain, waiting
 from benchmarks.bare import NAME, ground
 from benchmarks.batches import __main__ as batches
-from benchmarks.capacity.downstream import Downstream, services
-from benchmarks.capacity.laws import Fixed
+from benchmarks.capacity.downstream import services
+from benchmarks.capacity.laws import fixed
+from benchmarks.capacity.trial import Setup, run
 from benchmarks.freshness.barrier import PageBarrier
 from benchmarks.goodput import classes, theory
 from benchmarks.goodput.__main__ import NEWEST, best
@@ -131,10 +132,10 @@ def test_processor_a_run_takes_little_longer_than_its_calls(in_flight):
 
 
 def test_capacity_the_best_number_keeps_all_servers_busy_and_nobody_waits():
-    downstream = Downstream([Fixed(limit=4, most=64)], 4, "fixed", "seed")
-    downstream.run(100)
-    assert len(downstream.done) == pytest.approx(400, abs=4)
-    assert {round(done.time, 6) for done in downstream.done} == {1.0}
+    setup = Setup(times="fixed", servers=4, seed="seed", length=100, most=64)
+    done = run(setup, fixed(4)).done
+    assert len(done) == pytest.approx(400, abs=10)
+    assert all(0.95 <= each.time <= 1.05 for each in done)
 
 
 @pytest.mark.parametrize("kind", ["fixed", "uniform", "exponential", "log-normal", "two kinds"])
