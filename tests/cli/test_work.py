@@ -52,7 +52,7 @@ def served(folder, monkeypatch) -> list[WorkerSettings]:
     found: list[WorkerSettings] = []
 
     def serve(processor: Processor, *, on_progress: Callable[[RunReport], None]) -> RunReport:
-        found.append(processor._worker.settings)
+        found.append(processor._process.settings)
         on_progress(RunReport(claimed=1, succeeded=1, waits=[0.5], services=[1.5]))
         return RunReport()
 
