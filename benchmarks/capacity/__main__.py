@@ -69,11 +69,11 @@ def main(processes: int, *, few: bool) -> None:
         beyonds = [pool.submit(beyond, *each) for each in kinds]
         changeds = [pool.submit(changed, *each) for each in changes]
         found.results = Results(
-            steady=[future.result() for future in steadies],
-            beyond=[future.result() for future in beyonds],
-            loaded=[future.result() for future in loadeds],
-            changes=[future.result() for future in changeds],
-            shared=[future.result() for future in crowds],
+            steady=tuple(future.result() for future in steadies),
+            beyond=tuple(future.result() for future in beyonds),
+            loaded=tuple(future.result() for future in loadeds),
+            changes=tuple(future.result() for future in changeds),
+            shared=tuple(future.result() for future in crowds),
         )
 
 
@@ -85,7 +85,7 @@ def _few(processes: int) -> None:
     ):
         rows = [(times, n, law) for times in TIMES for n in (1, 4) for law in LAWS if law != LIFOQ]
         steadies = [pool.submit(steady, *each) for each in rows]
-        found.results = Results(steady=[future.result() for future in steadies])
+        found.results = Results(steady=tuple(future.result() for future in steadies))
 
 
 def _law(name: str, servers: int) -> Callable[[int], Any]:

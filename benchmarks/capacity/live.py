@@ -124,7 +124,7 @@ def main() -> None:
                     )
                     rows.append(row)
                     print(row, flush=True)
-        found.results = Results(live=rows)
+        found.results = Results(live=tuple(rows))
 
 
 @contextmanager
