@@ -34,6 +34,7 @@ WIDTH ?= 60
 SEEDS ?= 1000
 NUMBER ?= 60
 SEED ?=
+SUITE ?=
 NAMES ?=
 ORDER ?= $(shell date +%s)
 DRAWN_ORDER = --shuffle $(ORDER)
@@ -132,6 +133,10 @@ mutants: setup ## What no test would notice, were the code changed (NUMBER=60, S
 .PHONY: chaos
 chaos: setup ## The queue under simulated faults, a schedule for each seed (SEEDS=1000, or SEED=n)
 	@exec python -m tests.simulation $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+
+.PHONY: conformance
+conformance: setup ## DynamoDB here against a suite recorded on AWS (needs the network once; SUITE=folder)
+	@python -m tests.conformance $(if $(SUITE),--suite "$(SUITE)")
 
 .PHONY: lower-bound
 lower-bound: setup ## Test with the oldest boto3 that is allowed (needs the network once)

@@ -15,13 +15,13 @@ from xml.sax.saxutils import escape
 from lifoq_localcloud.api import signatures
 from lifoq_localcloud.api.calls import ApiCall, CallLog
 from lifoq_localcloud.api.signatures import SignatureError, StaleError
+from lifoq_localcloud.api.table_requests import CONTENT_TYPE, TableRequests
 from lifoq_localcloud.basics import threads
 from lifoq_localcloud.deployments import stacks
 from lifoq_localcloud.events.http_api import HttpAnswer, Route, ask, called
 from lifoq_localcloud.functions.function import Outcome, ThrottledError
 from lifoq_localcloud.http_server.body import MOST_BYTES, MOST_BYTES_OF_ANYBODY
 from lifoq_localcloud.http_server.gate import Callers, signer
-from lifoq_localcloud.moto_adapter import tables
 from lifoq_localcloud.tables.exports import ExportRefusedError
 
 StartResponse = Callable[[str, list[tuple[str, str]]], Any]
@@ -60,6 +60,7 @@ class Gateway:
         self._moto = moto
         self._calls = calls
         self._callers = callers
+        self._table_requests = TableRequests(self._ask_moto)
 
     def most_bytes(self, environ: Environ) -> int:
         """Return the most bytes that a request may bring, judged by its head: 0 if its key is not
@@ -122,8 +123,7 @@ class Gateway:
     ) -> Iterable[bytes]:
         if call.operation in {"ExportTableToPointInTime", "DescribeExport", "ListExports"}:
             return self._export(call, start_response)
-        with tables.exclusive():
-            return self._ask_moto(call, environ, start_response)
+        return self._table_requests(call, environ, start_response)
 
     def _ask_moto(
         self, call: ApiCall, environ: Environ, start_response: StartResponse
@@ -143,7 +143,6 @@ class Gateway:
         return body
 
     def _export(self, call: ApiCall, start_response: StartResponse) -> Iterable[bytes]:
-        kind = "application/x-amz-json-1.0"
         try:
             answer = self._runtime.export(call.operation, call.request)
         except ExportRefusedError as error:
@@ -151,8 +150,8 @@ class Gateway:
                 "__type": f"com.amazonaws.dynamo_calls.v20120810#{error.code}",
                 "message": str(error),
             }
-            return _respond(start_response, 400, refusal, kind)
-        return _respond(start_response, 200, answer, kind)
+            return _respond(start_response, 400, refusal, CONTENT_TYPE)
+        return _respond(start_response, 200, answer, CONTENT_TYPE)
 
     def _invoke(
         self, function: str, environ: Environ, start_response: StartResponse

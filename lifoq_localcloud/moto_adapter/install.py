@@ -15,6 +15,7 @@ from lifoq_localcloud.moto_adapter import (
     rules,
     state_machines,
     subscriptions,
+    table_answers,
     tables,
 )
 from lifoq_localcloud.moto_adapter.function_calls import Invoke
@@ -32,6 +33,7 @@ def install(
     default_user_config["iam"] = {"load_aws_managed_policies": True}
     tables.install()
     answers.install()
+    table_answers.install()
     rules.install(hand)
     state_machines.install(credentials)
     function_calls.install(invoke)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import moto.dynamodb.models as dynamodb_models
+from moto.dynamodb.exceptions import ItemSizeToUpdateTooLarge
 from moto.dynamodb.models import DynamoDBBackend, dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
 from moto.dynamodb.models.table import StreamShard, Table
@@ -16,6 +17,8 @@ from moto.dynamodb.models.table import StreamShard, Table
 from lifoq_localcloud.basics.account import ACCOUNT, REGION
 from lifoq_localcloud.moto_adapter.order import Bounds, IndexOrder, sort_value
 from lifoq_localcloud.moto_adapter.patch import replace
+from lifoq_localcloud.table_rules import values
+from lifoq_localcloud.table_rules.keys import Schema
 from lifoq_localcloud.tables.journal import Journal, Write
 
 _FIVE_YEARS_SECONDS = 5 * 365 * 24 * 3600
@@ -236,6 +239,18 @@ def install() -> None:
                 one.in_transaction = False
 
     replace(DynamoDBBackend, "transact_write_items", transact_write_items)
+    update = DynamoDBBackend.update_item
+
+    def update_item(backend: DynamoDBBackend, name: str, *arguments: Any, **named: Any) -> Item:
+        item = update(backend, name, *arguments, **named)
+        if values.size(item.to_json()["Attributes"]) > values.MOST_ITEM_BYTES:
+            grown = backend.get_table(name)
+            if isinstance(grown, JournaledTable):
+                grown.roll_back()
+            raise ItemSizeToUpdateTooLarge
+        return item
+
+    replace(DynamoDBBackend, "update_item", update_item)
 
 
 def tables() -> list[JournaledTable]:
@@ -250,6 +265,25 @@ def journals() -> dict[str, Journal]:
 
 def table(name: str) -> JournaledTable | None:
     return next((one for one in tables() if one.name == name), None)
+
+
+def schema(name: str) -> Schema | None:
+    """Return the key attributes of a table and its indexes, by the table's name or ARN."""
+    found = table(name.rsplit("/", maxsplit=1)[-1])
+    if found is None:
+        return None
+    types = {one["AttributeName"]: one["AttributeType"] for one in found.attr}
+    return Schema(
+        key=_typed(found.schema, types),
+        indexes={
+            index.name: _typed(index.schema, types)
+            for index in (*found.global_indexes, *found.indexes)
+        },
+    )
+
+
+def _typed(key: list[dict[str, str]], types: dict[str, str]) -> dict[str, str]:
+    return {part["AttributeName"]: types[part["AttributeName"]] for part in key}
 
 
 def table_of_stream(stream_arn: str) -> JournaledTable | None:

@@ -14,7 +14,7 @@ from tests.localcloud.harness import eventually
 
 ATTRIBUTES: dict[str, Any] = {
     "text": {"S": 'ü "quoted" \n'},
-    "n": {"N": "-1.50"},
+    "n": {"N": "-1.5"},
     "flag": {"BOOL": False},
     "nothing": {"NULL": True},
     "bytes": {"B": b"\x00\xff"},

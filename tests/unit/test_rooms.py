@@ -17,8 +17,8 @@ LIBRARY = ("errors", "metrics", "basics", "items", "ingest", "store", "aws", "he
 WORKER = ("handlers", "settings", "limits", "backlog", "process_state", "run", "sweep")
 LIBRARY += (*(f"worker.{room}" for room in WORKER), "worker", "targets", "environment", "client")
 LIBRARY += ("operating", "api")
-CLOUD = ("basics", "http_server", "tables", "functions", "events", "moto_adapter", "deployments")
-CLOUD += ("api", "cloud", "dev")
+CLOUD = ("basics", "http_server", "tables", "table_rules", "functions", "events", "moto_adapter")
+CLOUD += ("deployments", "api", "cloud", "dev")
 ROOMS = (
     *(f"lifoq.{room}" for room in LIBRARY),
     *("lifoq", "lifoq_project", "lifoq_functions", "lifoq_analytics", "lab", "lifoq_cdk"),

@@ -1,0 +1,134 @@
+"""Keys against the schema of their table, and batches or transactions that name a key twice."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from lifoq_localcloud.table_rules.refused import CANCELLED, RefusedError, invalid
+
+Key = dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """A table's key attributes, each with its type (S, N or B), and those of each of its indexes.
+
+    Example: ``Schema(key={"id": "S"}, indexes={"by-status": {"status": "S", "created": "N"}})``.
+    """
+
+    key: dict[str, str]
+    indexes: dict[str, dict[str, str]] = field(default_factory=dict)
+
+
+Schemas = Callable[[str], Schema | None]
+"""The schema of a table, by the table's name or ARN; None for a table that is not there."""
+
+
+def check(operation: str, request: dict[str, Any], schemas: Schemas) -> None:
+    """Raise RefusedError for keys that do not fit their tables."""
+    if operation in _SINGLE:
+        schema = schemas(request["TableName"])
+        if schema is not None:
+            _SINGLE[operation](request, schema)
+    elif operation == "BatchWriteItem":
+        _check_batch_write(request, schemas)
+    elif operation in {"TransactGetItems", "TransactWriteItems"}:
+        _check_transaction(request, schemas)
+
+
+def _check_batch_write(request: dict[str, Any], schemas: Schemas) -> None:
+    for table, requests in request["RequestItems"].items():
+        schema = schemas(table)
+        if schema is None:
+            continue
+        seen = set()
+        for one in requests:
+            if put := one.get("PutRequest"):
+                check_item(put, schema)
+                key = {name: put["Item"][name] for name in schema.key}
+            else:
+                key = one["DeleteRequest"]["Key"]
+                check_key(one["DeleteRequest"], schema)
+            if (text := _as_text(key)) in seen:
+                raise RefusedError("Provided list of item keys contains duplicates")
+            seen.add(text)
+
+
+def _check_transaction(request: dict[str, Any], schemas: Schemas) -> None:
+    """A key that does not fit cancels the transaction; one key twice is refused before."""
+    reasons: list[dict[str, str]] = []
+    seen = set()
+    for one in request["TransactItems"]:
+        ((member, asked),) = one.items()
+        schema = schemas(asked["TableName"])
+        reasons.append({"Code": "None"})
+        if schema is None:
+            continue
+        try:
+            (check_item if member == "Put" else check_key)(asked, schema)
+        except RefusedError as error:
+            reasons[-1] = {"Code": "ValidationError", "Message": str(error)}
+            continue
+        key = asked["Key"] if "Key" in asked else {name: asked["Item"][name] for name in schema.key}
+        if (place := (asked["TableName"], _as_text(key))) in seen:
+            raise RefusedError("Transaction request cannot include multiple operations on one item")
+        seen.add(place)
+    if any(reason["Code"] != "None" for reason in reasons):
+        codes = ", ".join(reason["Code"] for reason in reasons)
+        raise RefusedError(
+            "Transaction cancelled, please refer cancellation reasons for specific reasons "
+            f"[{codes}]",
+            code=CANCELLED,
+            reasons=reasons,
+        )
+
+
+def check_key(request: dict[str, Any], schema: Schema) -> None:
+    """Raise RefusedError unless the key has the attributes of the schema, and their types."""
+    given = {name: _type(value) for name, value in request["Key"].items()}
+    if given != schema.key:
+        raise RefusedError("The provided key element does not match the schema")
+
+
+def check_item(request: dict[str, Any], schema: Schema) -> None:
+    """Raise RefusedError for an item without its key, or with a key of another type."""
+    item = request["Item"]
+    for name, kind in schema.key.items():
+        if name not in item:
+            raise invalid(f"Missing the key {name} in the item")
+        if _type(item[name]) != kind:
+            raise invalid(
+                f"Type mismatch for key {name} expected: {kind} actual: {_type(item[name])}"
+            )
+    for index, key in schema.indexes.items():
+        for name, kind in key.items():
+            if name in item and _type(item[name]) != kind:
+                raise invalid(
+                    f"Type mismatch for Index Key {name} Expected: {kind} Actual: "
+                    f"{_type(item[name])} IndexName: {index}"
+                )
+
+
+def _check_update(request: dict[str, Any], schema: Schema) -> None:
+    check_key(request, schema)
+    for name in request.get("AttributeUpdates") or ():
+        if name in schema.key:
+            raise invalid(f"Cannot update attribute {name}. This attribute is part of the key")
+
+
+def _type(value: dict[str, Any]) -> str:
+    return next(iter(value), "")
+
+
+def _as_text(key: Key) -> str:
+    return json.dumps(key, sort_keys=True)
+
+
+_SINGLE: dict[str, Callable[[dict[str, Any], Schema], None]] = {
+    "GetItem": check_key,
+    "DeleteItem": check_key,
+    "UpdateItem": _check_update,
+    "PutItem": check_item,
+}
+"""The rule of each operation on one table."""

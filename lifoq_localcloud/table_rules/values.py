@@ -1,0 +1,197 @@
+"""Attribute values: one datatype each, sets, numbers, nesting, and an item's size.
+
+``{"N": "1.50"}`` is a value; an item is a map from attribute names to values.
+Limits: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
+"""
+
+import base64
+from collections.abc import Callable, Iterator
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+from lifoq_localcloud.table_rules.refused import RefusedError, invalid
+
+Value = dict[str, Any]
+Item = dict[str, Value]
+
+MOST_ITEM_BYTES: Final = 400 * 1024
+_MOST_TRANSACTION_BYTES: Final = 4 * 1024 * 1024
+_MOST_LEVELS: Final = 32
+_MOST_DIGITS: Final = 38
+_LARGEST_EXPONENT: Final = 125
+_SMALLEST_EXPONENT: Final = -130
+_TYPES: Final = {"S", "N", "B", "SS", "NS", "BS", "M", "L", "NULL", "BOOL"}
+_BASE_BYTES: Final = 3
+"""Bytes of a list or a map by itself; each of its members takes one more."""
+
+
+def items(request: Any) -> Iterator[Item]:
+    """Yield each map from names to values of a request: items, keys, values of expressions."""
+    if isinstance(request, list):
+        for one in request:
+            yield from items(one)
+    elif isinstance(request, dict):
+        for name, one in request.items():
+            if name in {"Item", "Key", "ExpressionAttributeValues", "ExclusiveStartKey"}:
+                if isinstance(one, dict):  # a tag's Key is a text
+                    yield one
+            elif name == "Keys":
+                yield from one or []
+            else:
+                yield from items(one)
+
+
+def check(operation: str, request: dict[str, Any]) -> None:
+    """Raise RefusedError for a value that DynamoDB cannot store."""
+    for item in items(request):
+        for value in item.values():
+            check_value(value)
+    puts = [one["Item"] for one in _puts(request)]
+    for item in puts:
+        if size(item) > MOST_ITEM_BYTES:
+            raise RefusedError("Item size has exceeded the maximum allowed size")
+    if operation == "TransactWriteItems" and sum(map(size, puts)) > _MOST_TRANSACTION_BYTES:
+        raise RefusedError("Transaction request cannot be larger than 4 MB in size")
+
+
+def _puts(request: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(request, list):
+        for one in request:
+            yield from _puts(one)
+    elif isinstance(request, dict):
+        if "Item" in request:
+            yield request
+            return
+        for name, one in request.items():
+            if name in {"TransactItems", "RequestItems", "Put", "PutRequest"} or isinstance(
+                one, list
+            ):
+                yield from _puts(one)
+
+
+def check_value(value: Value, level: int = 1) -> None:
+    """Raise RefusedError for a value, or for one inside of it. ``level``: 1 for an attribute."""
+    if not isinstance(value, dict):
+        raise RefusedError("Unexpected value type in payload", code="SerializationException")
+    kinds = [kind for kind in value if kind in _TYPES]
+    if len(kinds) != 1:
+        told = "is empty" if not kinds else "has more than one datatypes set"
+        raise RefusedError(
+            f"Supplied AttributeValue {told}, must contain exactly one of the supported datatypes"
+        )
+    (kind,) = kinds
+    given = value[kind]
+    if kind in {"M", "L"}:
+        if level > _MOST_LEVELS:
+            raise RefusedError("Nesting Levels have exceeded supported limits")
+        for one in given.values() if kind == "M" else given:
+            check_value(one, level + 1)
+    elif kind in {"SS", "NS", "BS"}:
+        _check_set(kind, given)
+    elif kind == "N":
+        number(given)
+    elif kind == "NULL" and given is not True:
+        raise invalid("Null attribute value types must have the value of true")
+
+
+def _check_set(kind: str, given: list[str]) -> None:
+    if not given:
+        raise invalid(
+            "Binary sets should not be empty"
+            if kind == "BS"
+            else f"An {'string' if kind == 'SS' else 'number'} set  may not be empty"
+        )
+    members: list[Any] = [number(one) for one in given] if kind == "NS" else given
+    if len(set(members)) == len(members):
+        return
+    if kind == "NS":
+        raise RefusedError("Input collection contains duplicates")
+    kind_said = f"of type {kind} " if kind == "BS" else ""
+    raise invalid(f"Input collection [{', '.join(given)}] {kind_said}contains duplicates.")
+
+
+def number(text: str) -> Decimal:
+    """Return a number. Raise RefusedError for one that is none, too precise, or out of range."""
+    try:
+        found = Decimal(text)
+    except InvalidOperation as error:
+        said = f": {text}" if text else ""
+        raise RefusedError(f"The parameter cannot be converted to a numeric value{said}") from error
+    if not found.is_finite():
+        raise RefusedError(f"The parameter cannot be converted to a numeric value: {text}")
+    if not found:
+        return Decimal(0)
+    digits = "".join(map(str, found.as_tuple().digits)).strip("0")
+    if len(digits) > _MOST_DIGITS:
+        raise RefusedError("Attempting to store more than 38 significant digits in a Number")
+    if found.adjusted() > _LARGEST_EXPONENT:
+        raise RefusedError(
+            "Number overflow. Attempting to store a number with magnitude larger than supported "
+            "range"
+        )
+    if found.adjusted() < _SMALLEST_EXPONENT:
+        raise RefusedError(
+            "Number underflow. Attempting to store a number with magnitude smaller than "
+            "supported range"
+        )
+    return found
+
+
+def as_stored(text: str) -> str:
+    """Return a number as DynamoDB answers it: ``00042`` is ``42``, ``1.50`` is ``1.5``, ``1.5E2``
+    is ``150``."""
+    plain = f"{number(text):f}"
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain
+
+
+def rewrite(request: Any) -> bool:
+    """Write each number of a request as DynamoDB stores it. Return True if one has changed."""
+    changed = False
+    for item in items(request):
+        for value in item.values():
+            changed |= _rewrite_value(value)
+    return changed
+
+
+def _rewrite_value(value: Value) -> bool:
+    ((kind, given),) = value.items()
+    if kind == "N":
+        value[kind] = as_stored(given)
+    elif kind == "NS":
+        value[kind] = [as_stored(one) for one in given]
+    elif kind in {"M", "L"}:
+        # A list, not a generator: each of them is to be rewritten.
+        changed = [_rewrite_value(one) for one in (given.values() if kind == "M" else given)]
+        return any(changed)
+    return bool(value[kind] != given)
+
+
+def size(item: Item) -> int:
+    """Return the bytes of an item, names included, as DynamoDB counts them."""
+    return sum(len(name.encode()) + _bytes(value) for name, value in item.items())
+
+
+def _bytes(value: Value) -> int:
+    ((kind, given),) = value.items()
+    count = _BYTES.get(kind)
+    return 1 if count is None else count(given)
+
+
+def _number_bytes(text: str) -> int:
+    """Two significant digits take a byte, and each number one more; a sign another one."""
+    found = number(text)
+    digits = "".join(map(str, found.as_tuple().digits)).strip("0")
+    return (len(digits) + 1) // 2 + 1 + (found < 0)
+
+
+_BYTES: Final[dict[str, Callable[[Any], int]]] = {
+    "S": lambda given: len(given.encode()),
+    "N": _number_bytes,
+    "B": lambda given: len(base64.b64decode(given)),
+    "SS": lambda given: sum(len(one.encode()) for one in given),
+    "NS": lambda given: sum(map(_number_bytes, given)),
+    "BS": lambda given: sum(len(base64.b64decode(one)) for one in given),
+    "L": lambda given: _BASE_BYTES + sum(1 + _bytes(one) for one in given),
+    "M": lambda given: _BASE_BYTES + len(given) + size(given),
+}
+"""Bytes of a value by its datatype; of NULL and BOOL, which are not here, one."""
