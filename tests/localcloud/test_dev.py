@@ -142,12 +142,12 @@ def test_what_a_handler_prints_has_the_time_and_the_id_of_its_task():
         return found
 
     print("at its start", file=out)
-    with handling("one"):
+    with handling(["one"]):
         print("a", "b", sep="\n", file=out)
         print('{"level": "INFO", "message": "logged"}\n', end="", file=out)
         print({"a": "dict"}, "[x]", file=out)
         print("no end", end="", file=out)
-    with handling("two"):
+    with handling(["two"]):
         print("begins anew", file=out)
     assert lines() == [
         "at its start",
