@@ -35,7 +35,7 @@ from lifoq_console.subject import Subject
     type=click.Path(dir_okay=False, path_type=Path),
     help="Serve /metrics for Prometheus, which brings the token in this file; made if missing.",
 )
-@click.option("--write", is_flag=True, help="Let it change: put, cancel, redrive, pause and resume.")
+@click.option("--write", is_flag=True, help="Let it put, cancel, redrive, pause, resume.")
 @click.pass_obj
 def console(
     session: Session, name: str | None, port: int, *, metrics_token_file: Path | None, write: bool

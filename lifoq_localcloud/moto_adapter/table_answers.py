@@ -1,4 +1,4 @@
-"""What moto's DynamoDB answers otherwise than DynamoDB.
+"""Answers of moto's DynamoDB that differ from DynamoDB's own, mended.
 
 Functions of conditions, projections of list elements, the metrics of item collections, the order of
 tables, tags that are set again, and a throughput that would stay the same. How much fits into an
