@@ -1,4 +1,4 @@
-"""What DynamoDB refuses and moto does not: a request is held against these rules before moto.
+"""DynamoDB's refusals, which moto lacks: a request is held against these rules before moto.
 
 The rules are lists of functions, in the order in which DynamoDB looks:
 

@@ -1,4 +1,4 @@
-"""What DynamoDB refuses, before moto: one request a rule, and requests that must pass."""
+"""Refusals of DynamoDB by its rules, before moto: one request a rule, and requests that pass."""
 
 from typing import Any
 
