@@ -1,5 +1,5 @@
 """A queue's table in DynamoDB: it renders changes and spans as DynamoDB's calls, and DynamoDB's
-answers as lifoq's. ``boto3_clients`` and ``dynamodb`` send the calls."""
+answers as lifoq's. ``boto3_clients`` or ``dynamo_calls`` sends the calls."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager

@@ -303,5 +303,5 @@ def _divide(amount: int, *, wants: Mapping[str, int], has: Mapping[str, int]) ->
 
 def quota_table_id(limit: str) -> str:
     """Return the id of a limit's quota table. ``limit``: a task type's name; empty for the queue's
-    own. @lifoq/store/quota_tables.py"""
+    own."""
     return f"{OWN_PREFIX}limit:{limit}"

@@ -80,7 +80,8 @@ def test_the_page_on_cost_counts_what_stands_there(prod):
             for alarm in alarms(prod, stack).values()
         )
 
-    of_all = {*Metric} - {Metric.TASKS_OPEN}  # that one is of long workers
+    # Long workers send the one; types with adaptive concurrency the other, one metric a type.
+    of_all = {*Metric} - {Metric.TASKS_OPEN, Metric.CONCURRENCY_FOUND}
     gauges = sum(metric.gauge for metric in of_all)
     by_sweep = gauges + len({Metric.SWEEPS, *OF_A_SWEEP})
     assert f"the metrics that the sweep sends ({by_sweep} at 0.30)" in page

@@ -45,9 +45,11 @@ class Terms:
     max_attempts: int | None = None
     """The claims until FAILURE."""
     in_flight: int | None = None
-    """Tasks of this type that one processor runs at a time; all together, with shared limits."""
+    """Tasks of this type that one processor runs at a time; with shared limits, that all processors
+    run together."""
     rate_limit: float | None = None
-    """Tasks of this type that one processor starts per second; or all together."""
+    """Tasks of this type that one processor starts per second; with shared limits, that all
+    processors start together."""
     per_key: int | None = None
     """Tasks of this type that have the same key, and are TAKEN at a time, over all processors."""
     adaptive_concurrency: bool = False

@@ -17,7 +17,10 @@ from lifoq.worker.limits.limits import Limits
 
 
 class KeptLimits:
-    """One process's view of the workers' item. Used by its background calls."""
+    """A process's part of the workers' item: the limits that it has found, and those found before.
+
+    Background calls use ``recall`` and ``attributes``; the thread of the run uses the rest.
+    """
 
     def __init__(self, limits: Limits, *, worker: str) -> None:
         """``worker``: the process's own name in the item."""

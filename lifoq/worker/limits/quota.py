@@ -193,7 +193,7 @@ class Quota:
     def ask(self, free: int) -> bool:
         """Ask for a larger quota: the next task is blocked by this limit alone. ``free``: tasks
         that this process could start at once. Return True if the run should wait for the answer,
-        False if a recent refusal already answers it."""
+        False if a recent refusal already answers it, or a slot would have to wait for a token."""
         if self._all_taken and self.bucket is not None and 0 < self.bucket.wait() < math.inf:
             return False  # another slot would have to wait for a token
         now, lacking = self._host.monotonic(), self._lacking
@@ -273,7 +273,7 @@ class Quota:
             number=self._number,
             keeps=keeps,
             wants=wants,
-            # In the place of a type's task that was asked for, another is started.
+            # For a type: take only what is free, since another task can start instead.
             insists=not (self._limit and self._answer_by),
             returns=before if self.bucket is None else before - self.bucket.tokens,
             lease=self._lease,

@@ -103,7 +103,7 @@ class Run:
     ) -> None:
         """``until_stopped``: the run has no window, and does not end when the queue is empty."""
         # From the process, which outlives the run. ``_limits`` has a lock of its own: attempts'
-        # threads enter it, too.
+        # threads leave it, so the run is not alone in it.
         self._process = process
         self._registry, self._limits, self._kept = process.registry, process.limits, process.kept
         self._host, self._settings = process.host, process.settings
