@@ -52,8 +52,9 @@ class Call(Generic[Attempt]):
         self._lock = threading.Lock()
         self._missing = len(task_ids)
         """The number of tasks that have neither joined nor left."""
-        self._members = len(task_ids)
-        """The number of tasks that have not left."""
+        self._members = set(task_ids)
+        """Ids of the tasks that have not left. Of a task that has left, the run may still tell that
+        its time is over, or that it is to stop: that says nothing of the handler."""
         self._joined: dict[str, Attempt] = {}
         """Attempts that the handler is to be called for, by task id."""
         self._leader: str | None = None
@@ -87,11 +88,11 @@ class Call(Generic[Attempt]):
         loaded. Without any task the slot is free."""
         with self._lock:
             self._missing -= 1
-            self._members -= 1
+            self._members.discard(task_id)
             self._out_of_time.discard(task_id)
             self._to_stop.discard(task_id)
             self._note_if_it_hangs()
-            unused = self._members == 0 and not self._over
+            unused = not self._members and not self._over
             self._over = self._over or unused
         if unused and self._hangs:
             self._free(refused=False, signal=LoadSignal.UNTOLD)
@@ -127,21 +128,25 @@ class Call(Generic[Attempt]):
         for all tasks of the call, the handler hangs. It keeps its slot, since it may still use what
         lies downstream."""
         with self._lock:
-            self._out_of_time.add(task_id)
-            self._note_if_it_hangs()
+            if task_id in self._members:
+                self._out_of_time.add(task_id)
+                self._note_if_it_hangs()
 
     def stop(self, task_id: str, why: BaseException) -> bool:
         """Stop an async handler by raising ``why`` in it, once this was asked for all of its tasks.
-        Return False if it goes on, cannot be stopped, or has returned."""
+        Return False if it goes on, cannot be stopped, has returned, or is not called for this
+        task."""
         if self.async_handlers is None:
             return False
         with self._lock:
+            if task_id not in self._members:
+                return False
             self._to_stop.add(task_id)
-            is_wanted = len(self._to_stop) < self._members
+            is_wanted = self._to_stop != self._members
         return not is_wanted and self.async_handlers.stop(why)
 
     def _note_if_it_hangs(self) -> None:
-        nobody_waits = 0 < self._members == len(self._out_of_time)
+        nobody_waits = bool(self._members) and self._out_of_time == self._members
         if nobody_waits and not self._over and not self._hangs:
             self._hangs = True
             self._limits.hangs(self.kind.name, sample=self._sample)

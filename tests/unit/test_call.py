@@ -1,0 +1,50 @@
+"""Tasks that share a call of the handler, and one that has left it: its time and its end say
+nothing of the handler."""
+
+import pytest
+
+from lifoq.basics.host import SYSTEM
+from lifoq.worker.handlers.registry import TaskType
+from lifoq.worker.limits.limits import Limits
+from lifoq.worker.run.call import Call
+
+
+def sync_handler(_payloads, _contexts):
+    """Do nothing."""
+
+
+async def async_handler(_payloads, _contexts):
+    """Do nothing."""
+
+
+@pytest.fixture
+def limits():
+    return Limits([], in_flight=1, rate_limit=None, host=SYSTEM)
+
+
+def call_for_a_and_c(limits, handler):
+    """Return a call that two tasks have joined, and that a third has left."""
+    is_async = handler is async_handler
+    kind = TaskType(name="mail", handler=handler, is_async=is_async, batch=3)
+    assert limits.enter(kind.name)
+    call = Call(kind, ["a", "b", "c"], limits=limits, host=SYSTEM)
+    call.join("a", 1)
+    call.join("c", 3)
+    call.leave("b")
+    assert call.gather() == [1, 3]
+    return call
+
+
+def test_a_batch_hangs_once_the_time_of_all_its_tasks_is_over_but_not_by_one_that_has_left(limits):
+    call = call_for_a_and_c(limits, sync_handler)
+    call.out_of_time("b")
+    call.out_of_time("a")
+    assert not limits.full_of_hung
+    call.out_of_time("c")
+    assert limits.full_of_hung
+
+
+def test_an_async_batch_goes_on_for_a_task_that_did_not_ask_when_one_that_has_left_did(limits):
+    call = call_for_a_and_c(limits, async_handler)
+    assert [call.stop(task_id, TimeoutError()) for task_id in "bac"] == [False, False, True]
+    assert not call.stop("b", TimeoutError())
