@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import parse_qs, unquote, urlencode
+from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
@@ -125,8 +125,9 @@ def guard(settings: Settings) -> Middleware:
     )
 
 
-def templates(**everywhere: Any) -> Environment:
-    """Return the templates; ``everywhere``: what all of them know."""
+def templates(*, root: str = "", **everywhere: Any) -> Environment:
+    """Return the templates. ``root``: the path that all links of the pages begin with;
+    ``everywhere``: what all templates know besides."""
     found = Environment(
         loader=PackageLoader("lifoq_console"),
         autoescape=True,
@@ -135,17 +136,18 @@ def templates(**everywhere: Any) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.globals |= {"words": words, **everywhere}
+    found.globals |= {"words": words, "root": root, **everywhere}
+    # Jinja's own filter leaves a slash as it is.
+    found.filters["quoted"] = partial(quote, safe="")
     return found
 
 
 class Pages:
     def __init__(self, subject: Subject, settings: Settings, *, root: str = "") -> None:
         self._subject = subject
-        self._root = root
         self._write = settings.write
         self._bulk: Bulk | None = None
-        self._templates = templates()
+        self._templates = templates(root=root)
         self._templates.globals |= {
             "name": subject.name,
             "beside_others": bool(root),
@@ -495,9 +497,6 @@ class Pages:
 
     def _page(self, template: str, *, status: int = 200, **values: Any) -> Response:
         text = self._templates.get_template(f"{template}.html.j2").render(page=template, **values)
-        if self._root:
-            # Links begin with a slash. What tasks hold has no quotes here: they are escaped.
-            text = text.replace('="/', f'="{self._root}/')
         return HTMLResponse(text, status_code=status)
 
 

@@ -83,7 +83,9 @@ class Form:
     @property
     def quoted(self) -> list[tuple[str, str]]:
         """The fields, so that a browser sends them back as they are."""
-        return [(f"{name}.quoted", quote(text)) for name, text in self.texts.items() if text]
+        return [
+            (f"{name}.quoted", quote(text, safe="")) for name, text in self.texts.items() if text
+        ]
 
     def text(self, term: Term) -> str:
         return self.texts.get(term.name, "")

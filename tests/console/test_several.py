@@ -2,8 +2,9 @@
 
 import html
 import re
+import time
 from collections.abc import Iterator
-from urllib.parse import urljoin
+from urllib.parse import urlencode, urljoin
 
 import pytest
 
@@ -15,7 +16,7 @@ from lifoq_console.command import queues_of
 from lifoq_console.serve import Door
 from lifoq_console.several import Queues
 from lifoq_console.subject import Subject
-from tests.console.test_console import Console, Switch, fail
+from tests.console.test_console import Console, Switch, fail, sent
 
 NAMES = ["mail", "prices", "torn"]
 
@@ -84,6 +85,36 @@ def test_what_is_pressed_in_one_queue_leads_back_to_it_and_leaves_the_others_alo
     statuses = [queues[name].get("t").status for name in ("prices", "mail")]
     assert statuses == [Status.CANCELLED, Status.PENDING]
     assert console.ask("/queue/prices/tasks?status=GONE")[0] == 400
+
+
+def test_an_id_and_a_key_that_begin_with_a_slash_stay_as_they_are(queues, console):
+    prices, root = queues["prices"], "/queue/prices"
+    terms = {"task_type": "/t", "payload": "1", "task_id": "/orders/9", "key": "/devices/7"}
+    _, preview = console.ask(f"{root}/put/preview", method="POST", body=urlencode(terms))
+    body = sent(preview, f"{root}/put")
+    _, form = console.ask(f"{root}/put/change", method="POST", body=body)
+    assert all(f'name="{name}" value="{terms[name]}"' in form for name in ("task_id", "key"))
+    _, place = console.ask(f"{root}/put", method="POST", body=body)
+    assert place == f"{root}/task?id=%2Forders%2F9"
+    put = prices.get("/orders/9")
+    assert (put.task_type, put.key) == ("/t", "/devices/7")
+    _, listed = console.ask(f"{root}/tasks?status=PENDING&key=/devices/7")
+    _, found = console.ask(f"{root}/search?q=orders&all")
+    for page in (listed, found):
+        assert f'href="{root}/task?id=%2Forders%2F9" title="/orders/9">/orders/9</a>' in page
+    assert 'name="key" value="/devices/7"' in listed
+    (box,) = re.findall(r'type="checkbox" name="id" value="([^"]*)"', listed)
+    (cancel,) = re.findall(rf'formaction="({root}/selected[^"]*cancel)"', listed)
+    body = urlencode({"id": box})
+    assert console.ask(html.unescape(cancel), method="POST", body=body)[0] == 303
+    until = time.monotonic() + 600
+    while "Stop" in console.page(f"{root}/bulk/progress") and time.monotonic() < until:
+        time.sleep(0.05)
+    assert prices.get("/orders/9").status is Status.CANCELLED
+    _, page = console.ask(place)
+    (delete,) = re.findall(rf'action="({root}/task/delete[^"]*)"', page)
+    assert console.ask(html.unescape(delete), method="POST")[0] == 303
+    assert prices.get("/orders/9") is None
 
 
 def test_a_queue_that_cannot_be_reached_leads_to_the_list_which_says_why(console):
