@@ -7,10 +7,11 @@ can see it.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Final
 
 from lifoq.basics import jsontext
 from lifoq.basics.host import microseconds
+from lifoq.health import noted_rows
 from lifoq.health.pressure import NOTE
 from lifoq.items.change import Item
 from lifoq.items.schema import Attribute
@@ -63,13 +64,8 @@ def read(store: StoreBase, *, now: int) -> tuple[TypeLimit, ...]:
 
 
 def of(item: Item | None) -> list[FoundLimit]:
-    """Return the rows of the workers' item; none where they cannot be read."""
-    text = (item or {}).get(Attribute.RESULT)
-    try:
-        found: Any = jsontext.decode(text) if isinstance(text, str) else []
-        return [FoundLimit(**row) for row in found]
-    except (ValueError, TypeError, RecursionError):
-        return []
+    """Return the rows of the workers' item, without those that cannot be read."""
+    return noted_rows.decode((item or {}).get(Attribute.RESULT), FoundLimit)
 
 
 def encoded(rows: Iterable[FoundLimit], *, before: Sequence[FoundLimit], now: int) -> str:

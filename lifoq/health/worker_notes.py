@@ -11,10 +11,11 @@ import socket
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from typing import Any, Final
+from typing import Final
 
 from lifoq.basics import jsontext
 from lifoq.basics.host import microseconds
+from lifoq.health import noted_rows
 from lifoq.items.change import Item
 from lifoq.items.schema import Attribute
 
@@ -68,13 +69,8 @@ def made_here(*, worker: str, since: int, slots: int, at: int, ended: bool) -> W
 
 
 def of(item: Item | None) -> list[WorkerNote]:
-    """Return the workers of the item; none where they cannot be read."""
-    text = (item or {}).get(Attribute.CHECKPOINT)
-    try:
-        found: Any = jsontext.decode(text) if isinstance(text, str) else []
-        return [WorkerNote(**row) for row in found]
-    except (ValueError, TypeError, RecursionError):
-        return []
+    """Return the workers of the item, without those that cannot be read."""
+    return noted_rows.decode((item or {}).get(Attribute.CHECKPOINT), WorkerNote)
 
 
 def encoded(own: WorkerNote, *, before: Iterable[WorkerNote]) -> str:
