@@ -106,9 +106,9 @@ def _resources(service: str, environ: dict[str, Any], request: dict[str, Any]) -
 
 def _dynamodb(request: dict[str, Any]) -> Iterator[str]:
     names = {request["TableName"]} if "TableName" in request else set()
-    names |= set(request.get("RequestItems", {}))
-    for item in request.get("TransactItems", []):
-        names |= {part["TableName"] for part in item.values()}
+    names |= set(request.get("RequestItems") or {})
+    for item in request.get("TransactItems") or []:
+        names |= {part["TableName"] for part in item.values() if "TableName" in part}
     suffix = f"/index/{request['IndexName']}" if "IndexName" in request else ""
     for name in sorted(names):
         arn = (

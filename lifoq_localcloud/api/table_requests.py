@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lifoq_localcloud.api.calls import ApiCall
 from lifoq_localcloud.moto_adapter import tables
-from lifoq_localcloud.table_rules import legacy, rules, values
+from lifoq_localcloud.table_rules import rules
 from lifoq_localcloud.table_rules.refused import RefusedError
 from lifoq_localcloud.table_rules.repeats import Repeats
 
@@ -30,9 +30,7 @@ class TableRequests:
     ) -> Iterable[bytes]:
         with tables.exclusive():
             try:
-                rules.check(call.operation, call.request, tables.schema)
-                # Without `or`: both are to happen.
-                if legacy.rewrite(call.request) | values.rewrite(call.request):
+                if rules.apply(call.operation, call.request, tables.schema):
                     _replace_body(environ, call.request)
                 if self._repeats.knows(call.request, time.time()):
                     return _json(start_response, "200 OK", {})

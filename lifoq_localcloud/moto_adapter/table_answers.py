@@ -56,13 +56,12 @@ def _plain(value: Any) -> Any:
 
 
 def _list_tables_by_name() -> None:
-    original = DynamoDBBackend.list_tables
-
-    def list_tables(backend: DynamoDBBackend, *arguments: Any) -> Any:
-        in_order = sorted(backend.tables.items())
-        backend.tables.clear()
-        backend.tables.update(in_order)
-        return original(backend, *arguments)
+    def list_tables(
+        backend: DynamoDBBackend, limit: int, after: str | None
+    ) -> tuple[list[str], str | None]:
+        names = [name for name in sorted(backend.tables) if not after or name > after]
+        shown = names[:limit]
+        return shown, shown[-1] if len(shown) < len(names) else None
 
     replace(DynamoDBBackend, "list_tables", list_tables)
 

@@ -10,9 +10,8 @@ The rules are lists of functions, in the order in which DynamoDB looks:
    twice.
 6. ``queries``: where a query starts, what it filters by, bounds that are upside down.
 
-``rules.check`` asks all of them, and raises ``RefusedError``, which says what DynamoDB says.
-``values.rewrite`` then writes numbers as DynamoDB stores them; ``repeats`` knows transactions that
-were sent before.
+``rules.apply`` asks all of them, and raises ``RefusedError``, which says what DynamoDB says. It
+writes numbers as DynamoDB stores them, too. ``repeats`` knows transactions that were sent before.
 
 Sources of the sentences: the answers that github.com/nubo-db/dynamodb-conformance recorded on AWS,
 and DynamoDB's API reference.

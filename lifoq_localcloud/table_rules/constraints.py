@@ -5,6 +5,7 @@ All that is wrong is told at once, in the order of the model, as DynamoDB does:
 null; Value 'X' at 'returnValues' failed …``. A table's name that is wrong is told alone.
 """
 
+import base64
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -30,11 +31,19 @@ _ENUM_ORDER: Final = {
 _SHORT: Final = {"Query", "BatchGetItem"}
 """Operations that tell a length or a range without the value, and with the parameter's own name."""
 
-_MOST: Final = {"KeySchema": 2}
-"""Most members, where the model does not say."""
-
-_UNCHECKED: Final = {"AttributeValue"}
-"""Shapes with rules of their own (``values``)."""
+_JSON_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    "structure": (dict,),
+    "map": (dict,),
+    "list": (list,),
+    "string": (str,),
+    "blob": (str,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "long": (int,),
+    "double": (int, float),
+    "timestamp": (int, float),
+}
+"""The types of JSON for the kinds of shapes."""
 
 
 @cache
@@ -85,8 +94,7 @@ def _check_table_name(operation: str, name: Any) -> None:
 
 def _wrong(shape: Shape, value: Any, path: str, *, short: bool) -> Iterator[str]:
     """Yield a sentence for each constraint that the value breaks."""
-    if shape.name in _UNCHECKED:
-        return
+    _check_type(shape, value)
     if (told := _outside(shape, value)) is not None:
         yield _sentence(shape, value, path, told, short=short)
     elif isinstance(shape, StructureShape) and isinstance(value, dict):
@@ -100,6 +108,22 @@ def _wrong(shape: Shape, value: Any, path: str, *, short: bool) -> Iterator[str]
         listed = _ENUM_ORDER.get(shape.name) or ", ".join(values)
         told = f"Member must satisfy enum value set: [{listed}]"
         yield f"Value '{value}' at '{path}' failed to satisfy constraint: {told}"
+
+
+def _check_type(shape: Shape, value: Any) -> None:
+    """Raise RefusedError for JSON of another type than the parameter has."""
+    wanted = _JSON_TYPES[shape.type_name]
+    fits = isinstance(value, wanted) and (bool in wanted or not isinstance(value, bool))
+    if fits and shape.type_name == "blob":
+        try:
+            base64.b64decode(value, validate=True)
+        except ValueError:
+            fits = False
+    if not fits:
+        raise RefusedError(
+            f"Unexpected value type in payload: {shape.name} takes no {type(value).__name__}",
+            code="SerializationException",
+        )
 
 
 def _wrong_members(
@@ -120,6 +144,10 @@ def _wrong_entries(
 ) -> Iterator[str]:
     bounds = shape.value.metadata
     for key, value in given.items():
+        if value is None:
+            told = "failed to satisfy constraint: Member must not be null"
+            yield f"Value null at '{path}.{key}.member' {told}"
+            continue
         # The length of a list in a map is told of the map.
         if isinstance(shape.value, ListShape) and _outside(shape.value, value) is not None:
             told = (
@@ -135,7 +163,7 @@ def _wrong_entries(
 def _outside(shape: Shape, value: Any) -> str | None:
     """Return what the value must have, if its length or its amount is outside of the bounds."""
     least = shape.metadata.get("min")
-    most = shape.metadata.get("max", _MOST.get(shape.name))
+    most = shape.metadata.get("max")
     if isinstance(value, str | list | dict):
         size, noun = len(value), "length"
     elif isinstance(value, int) and not isinstance(value, bool):

@@ -44,6 +44,10 @@ def _check_batch_write(request: dict[str, Any], schemas: Schemas) -> None:
             continue
         seen = set()
         for one in requests:
+            if len(one) != 1:
+                raise RefusedError(
+                    "Supplied WriteRequest must have exactly one of PutRequest and DeleteRequest"
+                )
             if put := one.get("PutRequest"):
                 check_item(put, schema)
                 key = {name: put["Item"][name] for name in schema.key}
@@ -60,6 +64,8 @@ def _check_transaction(request: dict[str, Any], schemas: Schemas) -> None:
     reasons: list[dict[str, str]] = []
     seen = set()
     for one in request["TransactItems"]:
+        if len(one) != 1:
+            raise RefusedError("TransactItems can only contain one of Check, Put, Update or Delete")
         ((member, asked),) = one.items()
         schema = schemas(asked["TableName"])
         reasons.append({"Code": "None"})

@@ -11,6 +11,7 @@ _BETWEEN = re.compile(r"\bBETWEEN\s+(:\w+)\s+AND\s+(:\w+)", re.IGNORECASE)
 _EQUALITY = re.compile(r"(#?\w+)\s*=\s*(:\w+)")
 _ATTRIBUTE = re.compile(r"(?<![\w.:#])(#?[A-Za-z_]\w*)(?!\s*\(|\w)")
 """The first part of a path: no value, no function, and not what follows a dot."""
+_DOT = re.compile(r"\s*\.\s*")
 _ORDERED: Final = {"S", "N"}
 
 
@@ -45,7 +46,8 @@ def _check_between(name: str, text: str, request: dict[str, Any]) -> None:
 
 def _check_filter(request: dict[str, Any], key: dict[str, str]) -> None:
     names = request.get("ExpressionAttributeNames") or {}
-    for used in _ATTRIBUTE.findall(request.get("FilterExpression") or ""):
+    text = _DOT.sub(".", request.get("FilterExpression") or "")
+    for used in _ATTRIBUTE.findall(text):
         if names.get(used, used) in key:
             raise RefusedError(
                 "Filter Expression can only contain non-primary key attributes: Primary key "

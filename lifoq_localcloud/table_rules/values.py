@@ -5,8 +5,9 @@ Limits: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constra
 """
 
 import base64
+import re
 from collections.abc import Callable, Iterator
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, Final
 
 from lifoq_localcloud.table_rules.refused import RefusedError, invalid
@@ -21,32 +22,42 @@ _MOST_DIGITS: Final = 38
 _LARGEST_EXPONENT: Final = 125
 _SMALLEST_EXPONENT: Final = -130
 _TYPES: Final = {"S", "N", "B", "SS", "NS", "BS", "M", "L", "NULL", "BOOL"}
+_MAPS: Final = ("Item", "Key", "ExpressionAttributeValues", "ExclusiveStartKey")
+_SINGLE: Final = {"PutItem", "GetItem", "UpdateItem", "DeleteItem", "Query", "Scan"}
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _BASE_BYTES: Final = 3
 """Bytes of a list or a map by itself; each of its members takes one more."""
 
 
-def items(request: Any) -> Iterator[Item]:
+def items(operation: str, request: dict[str, Any]) -> Iterator[Item]:
     """Yield each map from names to values of a request: items, keys, values of expressions."""
-    if isinstance(request, list):
-        for one in request:
-            yield from items(one)
-    elif isinstance(request, dict):
-        for name, one in request.items():
-            if name in {"Item", "Key", "ExpressionAttributeValues", "ExclusiveStartKey"}:
-                if isinstance(one, dict):  # a tag's Key is a text
-                    yield one
-            elif name == "Keys":
-                yield from one or []
-            else:
-                yield from items(one)
+    for asked in _members(operation, request):
+        for name in _MAPS:
+            yield from filter(None, [asked.get(name)])
+        yield from asked.get("Keys") or ()
+
+
+def _members(operation: str, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the parts of a request that have an item or a key: the request, or those of a batch."""
+    if operation in {"TransactGetItems", "TransactWriteItems"}:
+        for one in request["TransactItems"]:
+            yield from one.values()
+    elif operation == "BatchGetItem":
+        yield from request["RequestItems"].values()
+    elif operation == "BatchWriteItem":
+        for requests in request["RequestItems"].values():
+            for one in requests:
+                yield from one.values()
+    elif operation in _SINGLE:
+        yield request
 
 
 def check(operation: str, request: dict[str, Any]) -> None:
     """Raise RefusedError for a value that DynamoDB cannot store."""
-    for item in items(request):
+    for item in items(operation, request):
         for value in item.values():
             check_value(value)
-    puts = [one["Item"] for one in _puts(request)]
+    puts = [one["Item"] for one in _members(operation, request) if "Item" in one]
     for item in puts:
         if size(item) > MOST_ITEM_BYTES:
             raise RefusedError("Item size has exceeded the maximum allowed size")
@@ -54,26 +65,9 @@ def check(operation: str, request: dict[str, Any]) -> None:
         raise RefusedError("Transaction request cannot be larger than 4 MB in size")
 
 
-def _puts(request: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(request, list):
-        for one in request:
-            yield from _puts(one)
-    elif isinstance(request, dict):
-        if "Item" in request:
-            yield request
-            return
-        for name, one in request.items():
-            if name in {"TransactItems", "RequestItems", "Put", "PutRequest"} or isinstance(
-                one, list
-            ):
-                yield from _puts(one)
-
-
 def check_value(value: Value, level: int = 1) -> None:
     """Raise RefusedError for a value, or for one inside of it. ``level``: 1 for an attribute."""
-    if not isinstance(value, dict):
-        raise RefusedError("Unexpected value type in payload", code="SerializationException")
-    kinds = [kind for kind in value if kind in _TYPES]
+    kinds = _kinds(value)
     if len(kinds) != 1:
         told = "is empty" if not kinds else "has more than one datatypes set"
         raise RefusedError(
@@ -94,6 +88,11 @@ def check_value(value: Value, level: int = 1) -> None:
         raise invalid("Null attribute value types must have the value of true")
 
 
+def _kinds(value: Value) -> list[str]:
+    """Return the datatypes that a value has: one, if it is right. What is null is not there."""
+    return [kind for kind, given in value.items() if kind in _TYPES and given is not None]
+
+
 def _check_set(kind: str, given: list[str]) -> None:
     if not given:
         raise invalid(
@@ -112,13 +111,10 @@ def _check_set(kind: str, given: list[str]) -> None:
 
 def number(text: str) -> Decimal:
     """Return a number. Raise RefusedError for one that is none, too precise, or out of range."""
-    try:
-        found = Decimal(text)
-    except InvalidOperation as error:
+    if not _NUMBER.fullmatch(text):  # Decimal takes more: 1_0, NaN
         said = f": {text}" if text else ""
-        raise RefusedError(f"The parameter cannot be converted to a numeric value{said}") from error
-    if not found.is_finite():
-        raise RefusedError(f"The parameter cannot be converted to a numeric value: {text}")
+        raise RefusedError(f"The parameter cannot be converted to a numeric value{said}")
+    found = Decimal(text)
     if not found:
         return Decimal(0)
     digits = "".join(map(str, found.as_tuple().digits)).strip("0")
@@ -144,17 +140,18 @@ def as_stored(text: str) -> str:
     return plain.rstrip("0").rstrip(".") if "." in plain else plain
 
 
-def rewrite(request: Any) -> bool:
+def rewrite(operation: str, request: dict[str, Any]) -> bool:
     """Write each number of a request as DynamoDB stores it. Return True if one has changed."""
     changed = False
-    for item in items(request):
+    for item in items(operation, request):
         for value in item.values():
             changed |= _rewrite_value(value)
     return changed
 
 
 def _rewrite_value(value: Value) -> bool:
-    ((kind, given),) = value.items()
+    (kind,) = _kinds(value)
+    given = value[kind]
     if kind == "N":
         value[kind] = as_stored(given)
     elif kind == "NS":
@@ -172,9 +169,9 @@ def size(item: Item) -> int:
 
 
 def _bytes(value: Value) -> int:
-    ((kind, given),) = value.items()
+    (kind,) = _kinds(value)
     count = _BYTES.get(kind)
-    return 1 if count is None else count(given)
+    return 1 if count is None else count(value[kind])
 
 
 def _number_bytes(text: str) -> int:

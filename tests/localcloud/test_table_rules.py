@@ -14,8 +14,11 @@ KEY = {"id": {"S": "a"}}
 FIVE, NINE = {"N": "5"}, {"N": "9"}
 
 
+SCHEMAS = {"tasks": SCHEMA, "numbers": Schema(key={"n": "N"})}
+
+
 def check(operation: str, **request: Any) -> None:
-    rules.check(operation, request, lambda name: SCHEMA if name == "tasks" else None)
+    rules.apply(operation, request, SCHEMAS.get)
 
 
 def nested(levels: int) -> dict[str, Any]:
@@ -53,6 +56,7 @@ def transaction(*members: Any) -> dict[str, Any]:
 
 
 UPDATE = {"TableName": "tasks", "Key": KEY, "UpdateExpression": "SET n = :n"}
+GET = {"TableName": "tasks", "Key": KEY}
 START = {"status": {"S": "PENDING"}, "created": FIVE, **KEY}
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
@@ -126,6 +130,20 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         {"TableName": "tasks", "Key": KEY, "ReturnValues": "ALL", "ReturnConsumedCapacity": "X"},
         "2 validation errors detected",
     ),
+    ("PutItem", put(n={"N": "1_0"}), "numeric value: 1_0"),
+    ("PutItem", put(n={"S": 5}), "takes no int"),
+    ("PutItem", put(n={"B": "!!!"}), "takes no str"),
+    ("PutItem", {"TableName": "tasks", "Item": [1]}, "takes no list"),
+    ("TransactWriteItems", transaction({}), "only contain one of"),
+    ("BatchWriteItem", {"RequestItems": {"tasks": [{}]}}, "exactly one of"),
+    ("BatchWriteItem", {"RequestItems": {"tasks": None}}, "must not be null"),
+    (
+        "TransactGetItems",
+        transaction(
+            *({"Get": {"TableName": "numbers", "Key": {"n": {"N": n}}}} for n in ("1", "1.0"))
+        ),
+        "multiple operations on one item",
+    ),
     (
         "CreateTable",
         {
@@ -163,6 +181,41 @@ ALLOWED: list[tuple[str, dict[str, Any]]] = [
     ("UpdateItem", {**UPDATE, "ExpressionAttributeValues": {":n": FIVE}}),
     ("GetItem", {"TableName": "arn:aws:dynamodb:us-east-1:123456789012:table/x", "Key": KEY}),
     ("ListTables", {}),
+    ("BatchGetItem", {"RequestItems": {"Keys": {"Keys": [KEY]}}}),
+    ("BatchWriteItem", {"RequestItems": {"Item": write(1)["RequestItems"]["tasks"]}}),
+    (
+        "UpdateItem",
+        {"TableName": "tasks", "Key": KEY, "AttributeUpdates": {"Key": {"Value": FIVE}}},
+    ),
+    ("PutItem", {**put(), "Expected": {"Item": {"Exists": False}}}),
+    ("PutItem", put(n={"N": "5", "S": None, "later": {}})),
+    (
+        "Query",
+        {
+            "TableName": "numbers",
+            "KeyConditionExpression": "n = :n",
+            "ExpressionAttributeValues": {":n": {"N": "1.0"}},
+            "ExclusiveStartKey": {"n": {"N": "1"}},
+        },
+    ),
+    ("Query", query(FilterExpression="item . created = :s")),
+    (
+        "CreateTable",
+        {
+            "TableName": "new",
+            "AttributeDefinitions": [
+                {"AttributeName": name, "AttributeType": "S"} for name in "abcd"
+            ],
+            "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}],
+            "GlobalSecondaryIndexes": [
+                {
+                    "IndexName": "three",
+                    "KeySchema": [{"AttributeName": name, "KeyType": "HASH"} for name in "bcd"],
+                    "Projection": {"ProjectionType": "ALL"},
+                }
+            ],
+        },
+    ),
     ("TagResource", {"ResourceArn": "arn", "Tags": [{"Key": "team", "Value": "a"}]}),
     ("GetRecords", {"ShardIterator": "of a stream"}),
 ]
@@ -186,7 +239,7 @@ def test_a_key_that_does_not_fit_cancels_a_transaction():
 )
 def test_numbers_are_written_as_dynamodb_stores_them(given, stored):
     request = put(n={"L": [{"N": given}]}, s={"NS": [given]})
-    assert values.rewrite(request) == (given != stored)
+    assert values.rewrite("PutItem", request) == (given != stored)
     assert request == put(n={"L": [{"N": stored}]}, s={"NS": [stored]})
 
 
