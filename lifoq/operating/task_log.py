@@ -147,16 +147,16 @@ def _lines(events: Sequence[dict[str, Any]], task_id: str) -> Iterator[LogLine]:
 
 
 def _line(text: str, task_id: str, *, at: int) -> LogLine | None:
-    """Return a line of the log, if it is the task's: JSON that carries its id, as in Lambda, or
-    text that ends with it, as ``lifoq work`` writes it."""
+    """Return a line of the log, if it is the task's or its batch's: JSON that carries its id, as in
+    Lambda, or text that ends with it, as ``lifoq work`` writes it."""
     try:
         document: Any = json.loads(text)
     except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):
-        told, own = text.rstrip(), f" ({harmless(task_id, lines=True)})"
-        return LogLine(at=at, level="", text=told.removesuffix(own)) if told.endswith(own) else None
-    if document.get(FIELD) != task_id or "_aws" in document:
+        said_by_task = _without_ids(text.rstrip(), harmless(task_id, lines=True))
+        return None if said_by_task is None else LogLine(at=at, level="", text=said_by_task)
+    if not _has_id(document.get(FIELD), task_id) or "_aws" in document:
         return None
     more = [
         f"{name}={value}"
@@ -172,3 +172,17 @@ def _line(text: str, task_id: str, *, at: int) -> LogLine | None:
         text=" ".join([said, *more]),
         traceback=traceback if isinstance(traceback, str) else None,
     )
+
+
+def _has_id(carried: Any, task_id: str) -> bool:
+    """Return True if a record carries the task's id, alone or among those of its batch."""
+    return isinstance(carried, str) and f",{task_id}," in f",{carried},"
+
+
+def _without_ids(line: str, task_id: str) -> str | None:
+    """Return the line without the ids in brackets at its end; None if the task's is not there."""
+    alone = f" ({task_id})"
+    if line.endswith(alone):  # also an id that itself has a bracket
+        return line.removesuffix(alone)
+    said, _, carried = line.rpartition(" (")
+    return said if line.endswith(")") and _has_id(carried[:-1], task_id) else None

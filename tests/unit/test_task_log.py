@@ -1,12 +1,14 @@
 """Which lines of a log are a task's, and where they are looked for."""
 
 import json
+import logging
 
 import pytest
 
 from lifoq import Queue, TaskError
 from lifoq.operating.task_log import MOST_CALLS, TaskLogs
 from lifoq.testing.hosts import ManualHost
+from lifoq.worker.handlers.attempt_log import Formatter, handling, with_task_id
 
 ODD = 'a/b "c" é\n1'
 
@@ -82,6 +84,23 @@ def test_lines_of_lambda_and_of_own_workers_are_the_tasks_and_those_of_others_ar
     # No filter finds text by an id that has nothing plain in it.
     wanted = [in_json] if task_id == "é" else [in_json, in_text]
     assert (told, found.complete) == (wanted, True)
+
+
+@pytest.mark.parametrize("task_id", ["a", "b", "c"])
+def test_lines_of_a_batch_are_those_of_each_of_its_tasks(queue, host, cloud, logs, task_id):
+    task = claimed(queue, task_id)
+    record = logging.makeLogRecord({"msg": "sent (all)"})
+    with handling(["a", "b", "c"]):
+        with_task_id(record)
+    cloud.log(host.time, json.dumps({"message": "asked", "taskId": vars(record)["taskId"]}))
+    cloud.log(host.time, Formatter().format(record))
+    for others in ("aa,bb,cc", "c b a"):
+        cloud.log(host.time, json.dumps({"message": "of others", "taskId": others}))
+        cloud.log(host.time, f"of others ({others})")
+    cloud.log(host.time, f"of another one, which names ({task_id},d) (x)")
+    cloud.log(host.time, json.dumps({"message": "of none", "taskId": [task_id]}))
+    found = logs.of(task, now=host.time)
+    assert [line.text for line in found.lines] == ["asked", "sent (all)"]
 
 
 def test_a_backoff_between_two_attempts_is_not_looked_through(queue, host, cloud, logs):
