@@ -63,10 +63,7 @@ class Form:
             {
                 "task_type": task.task_type,
                 "payload": text,
-                **{
-                    name: value if isinstance(value, str) else f"{value:g}"
-                    for name, value in terms.items()
-                },
+                **{name: _written(value) for name, value in terms.items()},
             }
         )
 
@@ -142,8 +139,8 @@ def known_types(queue: Queue | Cells) -> list[str]:
 
 
 def last_of(queue: Queue | Cells, task_type: str) -> list[Task]:
-    """Return the newest tasks of a type, one for each payload: of what the index shows, else of a
-    part of the table."""
+    """Return the newest tasks of a type, one for each payload that can be edited on a page: of what
+    the index shows, else of a part of the table."""
     found: list[Task] = []
     for status in (Status.PENDING, Status.TAKEN, Status.FAILURE):
         wanted = Wanted(status=status, task_type=task_type)
@@ -153,6 +150,9 @@ def last_of(queue: Queue | Cells, task_type: str) -> list[Task]:
     found.sort(key=lambda task: task.enqueued_at, reverse=True)
     by_payload: dict[str, Task] = {}
     for task in found:
-        if not isinstance(task.payload, Large):
-            by_payload.setdefault(words.pretty(task.payload), task)
+        if (
+            not isinstance(task.payload, Large)
+            and len(text := words.pretty(task.payload)) <= LONGEST
+        ):
+            by_payload.setdefault(text, task)
     return list(by_payload.values())[:LAST]

@@ -49,6 +49,7 @@ from lifoq.store.quota_tables import QuotaTables
 from lifoq.testing.hosts import TurnableHost
 from lifoq_console.app import STATIC, Pages, Settings, application
 from lifoq_console.bulk import Action
+from lifoq_console.putting import LONGEST, Form
 from lifoq_console.scraping import metrics_token
 from lifoq_console.several import Queues, application_of_several
 from lifoq_console.subject import Subject
@@ -741,6 +742,27 @@ def test_the_form_of_a_type_offers_its_last_payloads(queue, console):
     assert offered == [0, 3, 4, 5, 6]
     assert "of another" not in shown
     assert "Last payloads" not in console.page("/put?type=unknown")
+
+
+def test_a_payload_that_is_too_long_for_a_page_is_not_offered(queue, host, console):
+    queue.put("a", {"n": "short"})
+    host.advance(1)
+    # Each number has a line of its own when it is printed, behind spaces.
+    queue.put("a", {"numbers": [1] * (LONGEST // 6)})
+    queue.put("b", {"numbers": [1] * (LONGEST // 6)})
+    assert '"n": "short"' in console.page("/put?type=a")
+    status, form = console.ask("/put?type=b")
+    assert (status, 'name="task_type" value="b"' in form) == (200, True)
+    assert "Last payloads" not in form
+
+
+def test_numbers_of_a_task_that_is_put_again_are_exact(queue):
+    terms = {"timeout": 12_345.678, "head_start": 0.000_001, "max_attempts": 1_000_000}
+    form = Form.like(queue.put("a", **terms))
+    texts = {name: form.texts[name] for name in terms}
+    assert texts == {"timeout": "12345.678", "head_start": "0.000001", "max_attempts": "1000000"}
+    again = form.new_task()
+    assert {name: getattr(again, name) for name in terms} == terms
 
 
 def test_nothing_is_put_by_another_site_or_a_console_that_only_shows(queue, start):
