@@ -2,6 +2,7 @@
 path of its own.
 """
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,8 @@ from lifoq.health.headline import Headline, headline
 from lifoq.health.statistics import QueueStats
 from lifoq_console.app import STATIC, Settings, application, guard, templates
 from lifoq_console.subject import Subject
+
+log = logging.getLogger(__name__)
 
 COUNTED: Final = 1_000
 """Rows that one count of the list reads at the most: each queue has several of them."""
@@ -92,6 +95,11 @@ def _row(queues: Queues, name: str) -> Row:
         return Row(name=name, stats=stats, headline=headline(stats, paused=subject.is_paused))
     except LifoqError as error:
         return Row(name=name, problem=str(error))
+    except Exception as error:  # the other queues are shown all the same
+        log.exception("the queue %s could not be looked at", name)
+        return Row(
+            name=name, problem=f"{type(error).__name__}; the console's own terminal tells where"
+        )
 
 
 class _Consoles:

@@ -1,6 +1,7 @@
 """AWS by boto3, through its public API alone: whoever mocks, records, redirects or traces boto3
 governs lifoq's calls, too."""
 
+import threading
 import zlib
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -37,6 +38,10 @@ DYNAMODB: Final = PATIENT.merge(
     )
 )
 
+_MAKING: Final = threading.Lock()
+"""Held while a client is made: clients may be shared by threads, boto3's session that makes them
+may not."""
+
 
 def new_client(
     service: str, defaults: Config = PATIENT, *, config: Config | None = None, **arguments: Any
@@ -46,7 +51,9 @@ def new_client(
     Raises InvalidInput where it is no Config, and botocore's errors.
     """
     make: Any = boto3.client
-    return make(service, config=_merged(defaults, config), **arguments)
+    merged = _merged(defaults, config)
+    with _MAKING:
+        return make(service, config=merged, **arguments)
 
 
 def dynamodb_clients(

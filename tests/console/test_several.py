@@ -2,13 +2,18 @@
 
 import html
 import re
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from urllib.parse import urlencode, urljoin
 
+import boto3
 import pytest
 
 from lifoq import NewTask, Queue, QueueMisconfigured, Status
+from lifoq.aws.boto3_clients import new_client
 from lifoq.operating import deployment
 from lifoq.operating.account import Account, NotAllowed
 from lifoq_cli.session import Session
@@ -48,6 +53,24 @@ def test_each_queue_has_its_headline_and_what_is_ill_comes_first(queues, console
     )
     torn = "torn Cannot be reached There is no table of torn."
     assert f"{prices} {torn} mail Idle No task waits, and none is in work. 0 0 0 0" in shown
+
+
+def test_an_unexpected_error_of_one_queue_is_logged_and_hides_no_other_queue(
+    queues, console, monkeypatch, caplog
+):
+    def broken(**_asked):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(queues["prices"], "stats", broken)
+    shown = console.page("/")
+    told = "ZeroDivisionError; the console's own terminal tells where."
+    assert f"prices Cannot be reached {told}" in shown
+    assert "mail Idle" in shown
+    (record,) = [record for record in caplog.records if record.name == "lifoq_console.several"]
+    assert (record.getMessage(), record.exc_info[0]) == (
+        "the queue prices could not be looked at",
+        ZeroDivisionError,
+    )
 
 
 def test_all_links_of_a_queues_pages_stay_with_the_queue(queues, console):
@@ -120,6 +143,29 @@ def test_an_id_and_a_key_that_begin_with_a_slash_stay_as_they_are(queues, consol
 def test_a_queue_that_cannot_be_reached_leads_to_the_list_which_says_why(console):
     assert console.ask("/queue/torn/") == (303, "/")
     assert console.ask("/queue/mail/", headers={"Host": console.host})[0] == 403
+
+
+def test_queues_are_connected_with_by_several_threads_and_clients_made_by_one_at_a_time(
+    queues, monkeypatch
+):
+    two_at_a_time = threading.Barrier(2)
+    met = []
+
+    def make(service: str, **_arguments) -> str:
+        with suppress(threading.BrokenBarrierError):
+            two_at_a_time.wait(timeout=0.3)
+            met.append(service)
+        return service
+
+    def connect(name: str) -> Subject:
+        assert new_client("ssm") == "ssm"
+        return Subject(name=name, queue=queues[name])
+
+    monkeypatch.setattr(boto3, "client", make)
+    several = Queues(lambda: list(queues), connect)
+    with ThreadPoolExecutor(2) as pool:
+        assert [subject.name for subject in pool.map(several.__getitem__, queues)] == list(queues)
+    assert met == []
 
 
 @pytest.mark.parametrize(
