@@ -183,12 +183,12 @@ deploy: setup ## Deploy a stage to AWS (STAGE=dev); asks before it touches a pro
 .PHONY: pause
 pause: setup ## Stop processing in a stage; tasks keep arriving and shedding (STAGE=…)
 	@$(STAGE_NAMED)
-	@exec python -m lifoq pause --queue "$(STAGE)"
+	@exec python -m lifoq_cli pause --queue "$(STAGE)"
 
 .PHONY: resume
 resume: setup ## Go on processing in a stage (STAGE=…)
 	@$(STAGE_NAMED)
-	@exec python -m lifoq resume --queue "$(STAGE)"
+	@exec python -m lifoq_cli resume --queue "$(STAGE)"
 
 .PHONY: destroy
 destroy: setup ## Delete a stage with its tasks and exports, after asking (STAGE=…)

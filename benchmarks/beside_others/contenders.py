@@ -45,7 +45,7 @@ def contenders(
         Contender(
             name="lifoq",
             work=(
-                *(sys.executable, "-m", "lifoq", *options.split(), str(deadline), "work"),
+                *(sys.executable, "-m", "lifoq_cli", *options.split(), str(deadline), "work"),
                 *("--tasks", f"{HERE}.with_lifoq", "--in-flight", "4"),
             ),
             client=(sys.executable, "-m", f"{HERE}.with_lifoq"),

@@ -153,7 +153,7 @@ def _worked(folder: Path) -> Iterator[tuple[list[Server], "queue.SimpleQueue[tup
         puts.start()
         worker = subprocess.Popen(
             [
-                *(sys.executable, "-m", "lifoq", "--table", "live", "--endpoint-url", endpoint),
+                *(sys.executable, "-m", "lifoq_cli", "--table", "live", "--endpoint-url", endpoint),
                 *("--region", "us-east-1", "work", "--metrics"),
                 *("--in-flight", str(2 * MOST), "--task-timeout", "60"),
             ],

@@ -24,7 +24,7 @@ from programs import beside, run
 from lifoq import Queue
 
 HERE = Path(__file__).resolve().parent
-LIFOQ = (sys.executable, "-m", "lifoq")
+LIFOQ = (sys.executable, "-m", "lifoq_cli")
 QUEUE = "overload"
 SLOTS, SERVICE_SECONDS = 4, 0.4
 """Four slots of 0.4 s: the slow system does ten tasks a second."""

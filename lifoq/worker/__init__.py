@@ -8,5 +8,6 @@ The rooms, from the lowest:
 - ``run``: the loop of one invocation, and the attempts beside it;
 - ``sweep``: once a minute, what no run can do.
 
-``processor`` is the door to ``run``; ``worker`` holds what all runs of a process share.
+``processor`` is the door to ``run``; ``process_state`` holds what all runs of a process share, and
+``settings`` what the deployment sets.
 """

@@ -61,7 +61,7 @@ def start(moto_endpoint, table, tmp_path) -> Iterator[Start]:
 
     def start(*words: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, "-m", "lifoq", *named, *words],
+            [sys.executable, "-m", "lifoq_cli", *named, *words],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             stdin=subprocess.PIPE,
@@ -141,7 +141,7 @@ def test_a_reader_that_goes_away_is_no_trouble(queue, start, command):
 
 @pytest.mark.parametrize("missing", ["click", "rich"])
 def test_without_its_extra_it_says_in_one_sentence_what_to_install(missing):
-    begin = "from lifoq.__main__ import main; sys.exit(main())"
+    begin = "from lifoq_cli.__main__ import main; sys.exit(main())"
     code = f"import sys; sys.modules[{missing!r}] = None; {begin}"
     told = "the command needs click and rich: pip install 'lifoq[cli]'\n"
     assert refused(sys.executable, "-c", code) == told

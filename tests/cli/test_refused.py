@@ -9,7 +9,7 @@ from typing import Any
 import click
 import pytest
 
-from lifoq import __main__ as entrance
+from lifoq_cli import __main__ as entrance
 from lifoq_cli import mounted, statuses
 
 DEEP = "[" * 30_000 + "]" * 30_000

@@ -174,5 +174,5 @@ def test_without_a_registry_the_cdk_says_what_it_needs_and_leaves_npms_words_alo
 
 def test_the_local_cloud_wants_an_application(tmp_path):
     env = {"PYTHONPATH": str(ROOT)}
-    told = refused(sys.executable, "-m", "lifoq", "dev", cwd=tmp_path, env=env)
+    told = refused(sys.executable, "-m", "lifoq_cli", "dev", cwd=tmp_path, env=env)
     assert "has no cdk.json" in told

@@ -6,10 +6,12 @@ from contextlib import contextmanager
 from functools import partial
 from unittest.mock import patch
 
-from lifoq.worker.limits.adaptive_concurrency import DOWN, AdaptiveConcurrency
+from lifoq.worker.limits.adaptive_concurrency import AdaptiveConcurrency
 from tests.simulation.history import Violation
 from tests.simulation.machine import Machine
 
+MOST = 1 / 2
+"""The part of a cycle's attempts beyond which their overload must bring the number down."""
 FINDS = "lifoq.worker.limits.adaptive_concurrency.AdaptiveConcurrency"
 
 
@@ -30,7 +32,7 @@ class Judged(AdaptiveConcurrency):
     def _judge(self, now: float) -> None:
         cycle = self._last
         super()._judge(now)
-        if cycle is not None and cycle.overloaded > DOWN:
+        if cycle is not None and cycle.overloaded > MOST:
             self._require(self.found < 2, f"{self.found} at a time, though most timed out")
 
     def _require(self, holds: bool, told: str) -> None:  # noqa: FBT001

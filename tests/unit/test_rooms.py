@@ -27,7 +27,7 @@ ROOMS = (
     *("stacks", "app", "benchmarks"),
 )
 """From the lowest to the highest. ``lifoq`` is what lies on top of the library's rooms: the public
-names, the command, the test kit."""
+names, the test kit."""
 
 
 INSIDE = {"lifoq_functions": "functions", "lifoq_analytics": "analytics"}
@@ -86,7 +86,7 @@ def test_nothing_lies_outside_the_rooms():
         path.stem for path in (ROOT / "lifoq").iterdir() if not path.name.startswith("__pycache__")
     }
     rooms = {room.split(".")[0] for room in LIBRARY}
-    assert found == {*rooms, "__init__", "__main__", "py", "testing"}
+    assert found == {*rooms, "__init__", "py", "testing"}
 
 
 def test_task_code_and_a_queue_in_memory_need_no_boto3_and_a_name_is_loaded_when_it_is_asked_for():

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from lifoq.basics.host import SYSTEM
 
-log = logging.getLogger("lifoq.awaited")
+log = logging.getLogger("lifoq.async_handlers")
 
 
 class _Daemons(ThreadPoolExecutor):

@@ -2,8 +2,9 @@
 
     ┌─ the thread of the run ───────────────────────────────────────────────────┐
     │ loop.Run: takes a message or waits for a timer, decides, makes no call    │
-    │   may one start? Limits       which is next? Poller     what is held?     │
-    │   when to poll? PollTiming    go on? CircuitBreaker       ClaimedTasks       │
+    │   may one start? Limits         which is next? Poller                     │
+    │   when to poll? PollTiming      which tasks has it? ClaimedTasks          │
+    │   can it go on? CircuitBreaker  which keys wait? BusyKeys                 │
     └──┬─────────────────────────────────────────────────────────────────▲──────┘
        │ starts a thread for each                             mailbox    │
        │                                                                 │

@@ -1,11 +1,11 @@
-"""``lifoq``, the command, which the extra ``cli`` brings: ``python -m lifoq --help``."""
+"""``lifoq``, the command, which the extra ``cli`` brings: ``python -m lifoq_cli --help``."""
 
 import importlib
 import sys
 
 
 def main() -> int:
-    """Run the command; its exit status."""
+    """Run the command. Return its exit status."""
     try:
         app = importlib.import_module("lifoq_cli.app")
     except KeyboardInterrupt:  # it takes half a second
