@@ -9,9 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from lifoq.basics import jsontext
+from lifoq.basics import jsontext, records
 from lifoq.basics.host import microseconds
-from lifoq.health import noted_rows
 from lifoq.health.pressure import NOTE
 from lifoq.items.change import Item
 from lifoq.items.schema import Attribute
@@ -65,7 +64,7 @@ def read(store: StoreBase, *, now: int) -> tuple[TypeLimit, ...]:
 
 def of(item: Item | None) -> list[FoundLimit]:
     """Return the rows of the workers' item, without those that cannot be read."""
-    return noted_rows.decode((item or {}).get(Attribute.RESULT), FoundLimit)
+    return records.decode_all((item or {}).get(Attribute.RESULT), FoundLimit)
 
 
 def encoded(rows: Iterable[FoundLimit], *, before: Sequence[FoundLimit], now: int) -> str:

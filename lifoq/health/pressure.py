@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
-from lifoq.basics import jsontext
+from lifoq.basics import jsontext, records
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.health import sweep_note as notes
 from lifoq.items.change import AtMost, Change, ConditionFailed, Equals, Item
@@ -164,11 +164,7 @@ def _shed(store: StoreBase, now: int) -> float:
 
 
 def _recent(item: Item | None, *, now: int) -> list[Starts]:
-    """Return the rows of a note that tell of the present; none where it cannot be read."""
-    text = (item or {}).get(Attribute.PAYLOAD)
-    try:
-        found: Any = jsontext.decode(text) if isinstance(text, str) else []
-        rows = [Starts(**row) for row in found]
-        return [row for row in rows if now - row.at < microseconds(RECENT)]
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        return []
+    """Return the rows of the workers' item that tell of the present, without those that cannot be
+    read."""
+    rows = records.decode_all((item or {}).get(Attribute.PAYLOAD), Starts)
+    return [row for row in rows if now - row.at < microseconds(RECENT)]

@@ -6,9 +6,9 @@ no task: it has no status.
 """
 
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Final
 
-from lifoq.basics import jsontext
+from lifoq.basics import jsontext, records
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.items.change import Change, Item
 from lifoq.items.schema import OWN_PREFIX, Attribute
@@ -78,15 +78,7 @@ def read(store: StoreBase) -> Note:
 
 def of(item: Item | None) -> Note:
     """Return the note of an item; an empty one where it cannot be read."""
-    text = (item or {}).get(Attribute.PAYLOAD)
     try:
-        found: Any = jsontext.decode(text) if isinstance(text, str) else {}
-        return Note(
-            unknown_types=tuple(map(str, found.get("unknown_types", ()))),
-            unknown_waiting=int(found.get("unknown_waiting", 0)),
-            stalled=found.get("stalled") is True,
-            shed=tuple((int(at), int(number)) for at, number in found.get("shed", ())),
-            known_types=tuple(map(str, found.get("known_types", ()))),
-        )
-    except (ValueError, TypeError, AttributeError, RecursionError):
+        return records.decode((item or {}).get(Attribute.PAYLOAD), Note)
+    except ValueError:
         return Note()

@@ -13,9 +13,8 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import Final
 
-from lifoq.basics import jsontext
+from lifoq.basics import jsontext, records
 from lifoq.basics.host import microseconds
-from lifoq.health import noted_rows
 from lifoq.items.change import Item
 from lifoq.items.schema import Attribute
 
@@ -70,7 +69,7 @@ def made_here(*, worker: str, since: int, slots: int, at: int, ended: bool) -> W
 
 def of(item: Item | None) -> list[WorkerNote]:
     """Return the workers of the item, without those that cannot be read."""
-    return noted_rows.decode((item or {}).get(Attribute.CHECKPOINT), WorkerNote)
+    return records.decode_all((item or {}).get(Attribute.CHECKPOINT), WorkerNote)
 
 
 def encoded(own: WorkerNote, *, before: Iterable[WorkerNote]) -> str:

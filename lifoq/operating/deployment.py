@@ -6,9 +6,10 @@ them, and need not be let in.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
+from lifoq.basics import records
 from lifoq.client import connection
 from lifoq.errors import QueueMisconfigured
 from lifoq.operating.account import Account
@@ -22,9 +23,6 @@ EVENTS: Final = "task_events"
 INGEST: Final = "ingest"
 API: Final = "api"
 """The keys of ``functions``; the last three where they are asked for."""
-
-_LISTS: Final = ("schedules", "alarms", "log_groups")
-"""The fields that are lists."""
 
 
 def parameter_name(queue_name: str) -> str:
@@ -67,14 +65,10 @@ class Deployment:
         """QueueMisconfigured, naming ``source``, where it is none. Fields that are unknown here are
         left alone: a later release may add some."""
         try:
-            document: dict[str, Any] = json.loads(text)
-            names = {one.name for one in fields(cls)}
-            known = {name: value for name, value in document.items() if name in names}
-            lists: dict[str, Any] = {name: tuple(known[name]) for name in _LISTS if name in known}
-            return cls(**{**known, **lists})
-        except (ValueError, TypeError, LookupError) as error:
+            return records.decode(text, cls)
+        except ValueError as error:
             raise QueueMisconfigured(
-                f"{source} does not hold a deployment ({error!r}): deploy the queue anew"
+                f"{source} does not hold a deployment ({error}): deploy the queue anew"
             ) from error
 
 

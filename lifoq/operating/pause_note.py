@@ -12,6 +12,7 @@ import socket
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from lifoq.basics import records
 from lifoq.basics.host import MICROSECONDS
 from lifoq.basics.times import spoken
 from lifoq.items.schema import OWN_PREFIX, Attribute
@@ -72,14 +73,8 @@ def read(account: Account, table: str) -> PauseNote | None:
     what ``Account.call`` raises."""
     found = account.call("dynamodb", "get_item", **_item(table)).get("Item", {})
     try:
-        told: Any = json.loads(found[Attribute.PAYLOAD.value]["S"])
-        return PauseNote(
-            by=str(told["by"]),
-            who=str(told["who"]),
-            at=int(told["at"]),
-            passing=told["passing"] is True,
-        )
-    except (LookupError, TypeError, ValueError, RecursionError):
+        return records.decode(found.get(Attribute.PAYLOAD.value, {}).get("S"), PauseNote)
+    except ValueError:
         return None
 
 

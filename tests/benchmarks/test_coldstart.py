@@ -21,7 +21,7 @@ from lifoq.targets.https import HttpsTarget
 CEILINGS = {
     "trigger": (322_000, 82),
     "process_tasks": (612_000, 156),
-    "sweep": (493_000, 130),
+    "sweep": (518_000, 130),
     "create_tasks": (455_000, 112),
     "ingest": (465_000, 115),
     "api": (510_000, 127),
