@@ -7,12 +7,12 @@ from typing import Any
 __version__ = "0.1.0"
 
 _modules: dict[str, str] = {}
-"""By public name: where it is, as ``__init__.pyi`` says, a line for each."""
+"""The module of each public name, as a line of ``__init__.pyi`` says."""
 
 
 def __getattr__(name: str) -> Any:
-    """On demand: a function of Lambda's reads from disk what it uses, and nothing else, when it
-    starts."""
+    """Load a public name when it is first used: a Lambda function reads from disk what it uses, and
+    nothing else, when it starts."""
     if not _modules:  # by the loader, which finds it in a zip as well
         stub = __spec__.loader.get_data(f"{__path__[0]}/__init__.pyi").decode()
         words = [line.split() for line in stub.splitlines() if line.startswith("from ")]

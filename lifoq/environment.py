@@ -28,23 +28,23 @@ class Variable(StrEnum):
     """The queue's name, for producers: ``Queue.connect()`` finds the rest by it."""
     TABLE = "LIFOQ_TABLE"
     BUCKET = "LIFOQ_BUCKET"
-    """For large payloads; not set where they have to fit the item."""
+    """The bucket for large payloads; not set where they have to fit the item."""
     TASKS = "LIFOQ_TASKS"
     """The module of task code: importing it registers the task types."""
     PROCESS_TOPIC = "LIFOQ_PROCESS_TOPIC_ARN"
-    """Where a kick for the processor is published."""
+    """The topic of kicks for the processor."""
     TRIGGER_TOPIC = "LIFOQ_TRIGGER_TOPIC_ARN"
-    """Where the processor publishes its tail call."""
+    """The topic to which the processor publishes its tail call."""
     TARGETS = "LIFOQ_TARGETS"
     """Task types that are configured, as JSON; not set where there is none."""
     EVENTS_TOPIC = "LIFOQ_EVENTS_TOPIC_ARN"
-    """Where the ends of tasks are published; not set where nobody asked for it."""
+    """The topic to which the ends of tasks are published; not set where nobody asked for it."""
     DEAD_LETTERS = "LIFOQ_DEAD_LETTERS_URL"
-    """Where messages are put aside that no task can be made of."""
+    """The SQS queue in which messages are put aside that no task can be made of."""
     LONG_TASKS = "LIFOQ_LONG_TASKS"
     """Groups of long workers, as ``lifoq.health.open_tasks`` writes them; or not set."""
     INGEST_MAPPING = "LIFOQ_INGEST_MAPPING"
-    """Where in a message the terms of its task stand, as JSON."""
+    """The places in a message at which the terms of its task stand, as JSON."""
 
     LIFETIMES = "LIFOQ_LIFETIMES"
     """The fields of ``Lifetimes``, as JSON."""
@@ -58,12 +58,14 @@ class Variable(StrEnum):
 
 
 def of_queue(table_name: str, lifetimes: Lifetimes) -> dict[str, str]:
-    """For whoever works on the table: its name, and how long tasks live in it."""
+    """Return the variables of whoever works on the table: its name, and how long tasks live in
+    it."""
     return {Variable.TABLE.value: table_name, Variable.LIFETIMES.value: _encoded(lifetimes)}
 
 
 def of_worker(settings: "WorkerSettings") -> dict[str, str]:
-    """For those that end attempts, or judge how fast they should begin: processor and sweep."""
+    """Return the variables of the processor and the sweep, which end attempts, or judge how fast
+    they should begin."""
     return {Variable.WORKER.value: _encoded(settings)}
 
 
@@ -87,7 +89,7 @@ class Environment:
 
     @property
     def bucket(self) -> str | None:
-        """For large payloads."""
+        """The bucket for large payloads; None where they have to fit the item."""
         return self.variables.get(Variable.BUCKET)
 
     @property
@@ -186,7 +188,7 @@ def _encoded(settings: Any) -> str:
 
 
 def _document(settings: Any) -> dict[str, Any]:
-    """By field; what is switched off by default, and is off, goes without saying."""
+    """Return the settings by field. A setting that is off, and is off by default, is left out."""
     values = {one.name: getattr(settings, one.name) for one in fields(settings)}
     off = {one.name for one in fields(settings) if not one.default and not values[one.name]}
     return {name: _plain(value) for name, value in values.items() if name not in off}
@@ -199,6 +201,6 @@ def _plain(value: Any) -> Any:
 
 
 def _known(settings: type, document: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what a later release may have added."""
+    """Return the document without fields that a later release may have added."""
     names = {one.name for one in fields(settings)}
     return {name: value for name, value in document.items() if name in names}

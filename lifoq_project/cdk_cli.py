@@ -55,8 +55,8 @@ def command(*arguments: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """In which the CLI finds ``python`` as this environment's, and the constructs their node, with
-    what they unpack in ``LIFOQ_CACHE``."""
+    """Return the environment of the CDK CLI. In it the CLI finds ``python`` as this environment's,
+    and the constructs their node, with what they unpack in ``LIFOQ_CACHE``."""
     node = _node()
     path = [str(Path(sys.executable).parent), str(node.program.parent), os.environ.get("PATH", "")]
     return {

@@ -59,7 +59,8 @@ def _texts(**words: str) -> Iterator[tuple[Path, str]]:
 
 
 def _requirement() -> str:
-    """This lifoq, from where it was installed: not every one comes from a registry."""
+    """Return the requirement of this lifoq, from where it was installed: not every one comes from a
+    registry."""
     wanted = f"lifoq[{EXTRAS}]"
     try:
         lifoq = importlib.metadata.distribution("lifoq")

@@ -47,7 +47,7 @@ class RequirementsError(RuntimeError):
 
 @dataclass(frozen=True, kw_only=True)
 class Platform:
-    """Where installed packages run."""
+    """A platform that installed packages run on."""
 
     name: str
     """The platform's name as a sentence says it."""

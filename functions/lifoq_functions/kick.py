@@ -16,8 +16,8 @@ class Kicker:
         self._sns: Any = None
 
     def connect(self) -> None:
-        """At the first kick, or before it: where each event kicks, at the start, for which Lambda
-        lends more of a processor."""
+        """Make the client: at the first kick, or before it. A function that kicks at each event
+        makes it at its start, for which Lambda lends more of a processor."""
         found = own.in_function("sns")
         self._sns = Topics(*found) if found else _client()
 

@@ -11,7 +11,7 @@ metrics = Metrics()
 
 
 def emit(values: Mapping[Metric, float]) -> None:
-    """Each with its unit, when the invocation ends."""
+    """Write metrics, each with its unit, when the invocation ends."""
     for metric, value in values.items():
         metrics.add_metric(name=metric.value, unit=metric.unit.value, value=value)
 

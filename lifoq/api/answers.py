@@ -37,7 +37,7 @@ STATUSES: dict[type[LifoqError], int] = {
     KeyReused: 422,
     StoreUnavailable: 503,
 }
-"""Which HTTP status says so. What is none of these is the queue's own fault: 500."""
+"""The HTTP status of each error. An error of another class is the queue's own fault: 500."""
 
 
 def summary(task: Task, *, now: int) -> dict[str, Any]:

@@ -97,7 +97,7 @@ FILTERS: Final[Mapping[str, Sent]] = {
     "key": Sent("key", SOME_TEXT),
     "errorType": Sent("error_type", SOME_TEXT),
 }
-"""By what tasks are listed, beside their status."""
+"""The terms, beside their status, that tasks are listed by."""
 LISTING: Final[Mapping[str, Schema]] = {
     "status": {"type": "string", "enum": [status.value for status in LISTED]},
     **{name: sent.schema for name, sent in FILTERS.items()},
@@ -119,7 +119,8 @@ class Told:
     """A field of an answer about a task."""
 
     read: Callable[[Task, int], Any]
-    """Its value for a task, at a time in epoch microseconds. What is None is left out."""
+    """Reads the field's value of a task, at a time in epoch microseconds. A value of None is left
+    out."""
     schema: Schema
     always: bool = False
 

@@ -170,7 +170,8 @@ _ANSWERS: Final[Mapping[str, Mapping[int, str]]] = {
 }
 _ALWAYS_POSSIBLE: Final[Mapping[int, str]] = {400: "Error", 503: "Error"}
 _OF_API_GATEWAY: Final = (403, 429)
-"""Not allowed; more requests than the stage lets through."""
+"""The statuses that API Gateway answers by itself: not allowed, and more requests than the stage
+lets through."""
 
 
 def _operation(operation: Operation) -> Schema:

@@ -14,7 +14,8 @@ class Operation:
     method: Literal["GET", "POST"]
     path: str
     kind: Kind
-    """Who may: as the grants of a queue tell producers, readers and operators apart."""
+    """The people who may call it: producers, readers or operators, as the grants of a queue tell
+    them apart."""
     summary: str
 
 

@@ -30,7 +30,7 @@ def task_id(path: Mapping[str, str], query: Mapping[str, str]) -> str:
 
 
 def address(task_id: str) -> str:
-    """Where a task is found."""
+    """Return the path of a task."""
     if re.fullmatch(IN_A_PATH, task_id) and task_id not in (".", ".."):
         return f"/tasks/{task_id}"
     return f"/tasks/{IN_THE_QUERY}?id={quote(task_id, safe='')}"
@@ -57,7 +57,7 @@ def new_task(document: Any, *, idempotency_key: str | None = None, place: str = 
 
 
 def new_tasks(document: Any) -> Sequence[NewTask]:
-    """InvalidInput."""
+    """Return the tasks of a request's body. Raises InvalidInput."""
     tasks = document.get("tasks") if isinstance(document, dict) and len(document) == 1 else None
     if not isinstance(tasks, list) or not 1 <= len(tasks) <= MOST_PUT:
         problem = f'must be an object with a list of 1 to {MOST_PUT} tasks: {{"tasks": […]}}'
@@ -66,7 +66,8 @@ def new_tasks(document: Any) -> Sequence[NewTask]:
 
 
 def idempotency_key(header: str | None) -> str | None:
-    """With or without the quotation marks that the draft standard asks for."""
+    """Return the key that a header names, with or without the quotation marks that the draft
+    standard asks for."""
     quoted = header is not None and len(header) > 1 and header[0] == header[-1] == '"'
     return header[1:-1] if header and quoted else header
 
@@ -78,7 +79,7 @@ def wait_seconds(parameters: Mapping[str, str]) -> int:
 
 
 def wanted(parameters: Mapping[str, str]) -> Wanted:
-    """Which tasks to list. InvalidInput."""
+    """Return the filter of the tasks to list. Raises InvalidInput."""
     _only(parameters, *LISTING)
     status = parameters.get("status")
     if status not in LISTED:

@@ -18,7 +18,7 @@ ATTEMPTS: Final = 3
 CONNECTIONS: Final = 50
 """Connections to S3 that are kept."""
 MAY_PASS: Final = frozenset({"OperationAborted", "RequestTimeout", "SlowDown"})
-"""Beside what may pass with any service."""
+"""Codes of S3 that may pass, beside those that may pass with any service."""
 NOT_THERE: Final = frozenset({"404", "NoSuchKey"})
 JSON: Final = "application/json"
 

@@ -1,5 +1,8 @@
-"""Where lifoq's own client calls AWS: only in processes of lifoq's own, its Lambda functions and
-``lifoq work``, which ask here. A process that a user owns calls by boto3.
+"""The choice between lifoq's own client and boto3. lifoq's own calls AWS only in processes of
+lifoq's own, its Lambda functions and ``lifoq work``, which ask here. A process that a user owns
+calls by boto3. In lifoq's own processes boto3 makes the calls, too, where
+``LIFOQ_AWS_CLIENT=boto3`` says so, where somebody has patched it, and where it alone knows what is
+asked for: a proxy, say.
 
 In them, too, boto3 makes the calls where ``LIFOQ_AWS_CLIENT=boto3`` says so, where somebody has
 patched it, and where it alone knows what is asked for: a proxy, say.

@@ -42,7 +42,8 @@ class DynamoCalls:
 
 
 def _read(answer: Answer) -> dict[str, Any]:
-    """ChecksumError, or HTTPClientError where it is not AWS's."""
+    """Return what an answer holds. Raises ChecksumError, or HTTPClientError where it is not of
+    AWS."""
     told = answer.headers.get("x-amz-crc32")
     if told is not None and told != (found := str(zlib.crc32(answer.content))):
         raise ChecksumError(checksum_type="crc32", expected_checksum=told, actual_checksum=found)
@@ -50,7 +51,7 @@ def _read(answer: Answer) -> dict[str, Any]:
 
 
 def _base64(value: object) -> str:
-    """For JSON, which has no bytes."""
+    """Return bytes as text, since JSON has none."""
     if isinstance(value, bytes | bytearray):
         return base64.b64encode(value).decode()
     raise TypeError(f"{value!r} is no value of DynamoDB's")

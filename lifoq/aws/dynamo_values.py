@@ -63,7 +63,7 @@ def plain_value(value: Mapping[str, Any]) -> Any:
 
 @cache
 def _boto3s() -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-    """Its writer and its reader."""
+    """Return boto3's writer and reader of values."""
     from boto3.dynamodb.types import (  # noqa: PLC0415 - seldom, and long to import
         TypeDeserializer,
         TypeSerializer,

@@ -98,7 +98,8 @@ UNKNOWN_CALLER: Final = frozenset(
     }
 )
 DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException"})
-"""For the callers' own translations: who lacks which permission."""
+"""Codes that say that a permission is missing; callers translate them on their own, and name the
+permission."""
 
 Meaning = Callable[[ClientError], Exception | None]
 """Translates what one call alone can answer with; None where it is not understood."""

@@ -34,7 +34,7 @@ class ServerClock:
         self._host = host
         self._here = threading.local()
         self._ahead: tuple[int, int] | None = None
-        """At least, and at most; microseconds."""
+        """The least and the most by which this clock is ahead, in microseconds."""
         self._told = False
 
     def now(self) -> int:
@@ -42,11 +42,12 @@ class ServerClock:
         return self._host.now() - self.ahead()
 
     def sends(self) -> None:
-        """This thread sends a request."""
+        """Note that this thread sends a request."""
         self._here.sent = self._host.now()
 
     def receives(self, date: str | None) -> None:
-        """This thread has its answer, with this ``Date``; one that is no date teaches nothing."""
+        """Note that this thread has its answer, with this ``Date``. A text that is no date teaches
+        nothing."""
         dated = _dated(date) if date else None
         if dated is not None:
             self.learn(dated=dated, sent=self._here.sent, received=self._host.now())
@@ -61,8 +62,8 @@ class ServerClock:
         return (least + most) // 2
 
     def learn(self, *, dated: int, sent: int, received: int) -> None:
-        """From an answer; ``dated`` by the server, the others by this machine, in epoch
-        microseconds."""
+        """Learn from an answer: ``dated`` by the server, ``sent`` and ``received`` by this machine,
+        all in epoch microseconds."""
         least, most = sent - dated - RESOLUTION, received - dated
         if least >= most:
             return  # this machine's clock was set back meanwhile

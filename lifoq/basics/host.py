@@ -16,7 +16,7 @@ Message = TypeVar("Message")
 Sent_contra = TypeVar("Sent_contra", contravariant=True)
 
 MICROSECONDS = 1_000_000
-"""In one second."""
+"""The microseconds of one second."""
 
 
 def microseconds(seconds: float) -> int:
@@ -119,7 +119,7 @@ class SteadyClock:
         self._monotonic = monotonic
         self._now = now
         self._frozen = 0
-        """For how long this process has been, so far."""
+        """Microseconds for which this process has been frozen so far."""
         self._apart = self._of_day()
 
     def read(self) -> int:
@@ -146,7 +146,7 @@ def _monotonic() -> int:
 
 
 class SystemHost:
-    """This process, for real."""
+    """The host of this process: its real clock and threads."""
 
     def __init__(self) -> None:
         self._stamps = Stamps()

@@ -18,5 +18,6 @@ def harmless(text: str, *, lines: bool = False) -> str:
 
 
 def finalize(value: object) -> object:
-    """For the expressions of a Jinja template; what they have escaped themselves stays."""
+    """Make the value of a Jinja expression harmless. A value that the template has escaped itself
+    stays as it is."""
     return harmless(value, lines=True) if type(value) is str else value

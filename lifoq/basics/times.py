@@ -6,9 +6,10 @@ from typing import Final
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 _UNITS: Final = ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min"), (1, "s"))
 _BARE: Final = 10
-"""From so many of a unit on, the next smaller one is left out."""
+"""The number of a unit from which on the next smaller unit is left out."""
 _ROUNDED: Final = ((1, _BARE * _MINUTE), (_MINUTE, _BARE * _HOUR), (_HOUR, _BARE * _DAY))
-"""To how many seconds a duration is rounded, up to which one."""
+"""Steps in seconds to which a duration is rounded, each with the duration up to which it is
+used."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST: Final = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)

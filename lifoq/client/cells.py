@@ -315,14 +315,15 @@ class Cells(Producer):
             queue.check()
 
     def _put(self, new: NewTask) -> Task:
-        """Without an id of its own one is drawn, and finds its cell like any other. But what is to
-        be replaced must have one: its queue says so."""
+        """Put a task into its cell. A task without an id is given one, which finds its cell like
+        any other. A put that is to replace a task must have an id: its queue says so."""
         task_id = self._id_of(new)
         home = self.home(task_id)
         return home.store.put(new if new.if_exists == "replace" else replace(new, task_id=task_id))
 
     def _id_of(self, new: NewTask) -> str:
-        """Its own, or one that is drawn; what is no task gets one too, and its queue's refusal."""
+        """Return the id of a task, or one that is drawn. A thing that is no task gets one as well,
+        and then its queue's refusal."""
         own = new.task_id if isinstance(new, NewTask) else None
         return self._host.new_id() if own is None else own
 

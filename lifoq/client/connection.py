@@ -30,7 +30,8 @@ _REMEDY: Final = "deploy the queue, or name its table instead"
 
 
 def parameter_name(queue_name: str) -> str:
-    """InvalidInput where SSM could not take the name."""
+    """Return the name of the SSM parameter that clients read. Raises InvalidInput where SSM could
+    not take it."""
     if not isinstance(queue_name, str) or not _NAME.fullmatch(queue_name):
         raise InvalidInput(
             "queue name",
@@ -55,7 +56,7 @@ class SharedLimits:
 
     @classmethod
     def of(cls, worker: WorkerSettings) -> "SharedLimits | None":
-        """None where each worker has its own."""
+        """Return the limits that a worker shares with others; None where it has its own."""
         if not worker.shared_limits:
             return None
         return cls(**{one.name: getattr(worker, one.name) for one in fields(cls)})
@@ -69,15 +70,15 @@ class Connection:
     """The table's name; its ARN where clients are in another account."""
     lifetimes: Lifetimes
     region: str | None = None
-    """None: where the parameter is."""
+    """The region of the table; None: the region of the parameter."""
     topics: Mapping[str, str] = field(default_factory=dict)
     """ARNs, by what they are for, such as ``process``."""
     shared_limits: SharedLimits | None = None
     bucket: str | None = None
-    """For large payloads; None: they have to fit the item."""
+    """The bucket for large payloads; None: they have to fit the item."""
 
     def encode(self) -> str:
-        """JSON."""
+        """Return the settings as JSON, as clients read them."""
         document = {
             "version": VERSION,
             "table": self.table,
@@ -97,8 +98,9 @@ class Connection:
 
     @classmethod
     def decode(cls, text: str, *, source: str) -> "Connection":
-        """QueueMisconfigured, naming ``source``, where the text is not a queue's settings. Fields
-        that are unknown here are left alone: a later release may add some."""
+        """Read the settings of a queue. Fields that are unknown here are left alone: a later
+        release may add some. Raises QueueMisconfigured, naming ``source``, where the text holds no
+        settings."""
         try:
             document = json.loads(text)
             version = document["version"]
@@ -185,13 +187,14 @@ def _text(value: Any) -> str:
 
 
 def _written(settings: Any) -> dict[str, Any]:
-    """By field. What a queue does not do, it does not say."""
+    """Return the settings by their names in JSON. A setting that is off is left out."""
     values = {_name(one): getattr(settings, one.name) for one in fields(settings)}
     return {name: value for name, value in values.items() if value not in (None, False)}
 
 
 def _read(settings: type[T], document: Mapping[str, Any]) -> T:
-    """ValueError and LookupError, where it is none. Durations must be there, the rest need not."""
+    """Read settings. Durations must be there; other settings may be left out. Raises ValueError and
+    LookupError where the document holds none."""
     named = [(one, _name(one)) for one in fields(settings)]
     said = {
         one.name: document[name] for one, name in named if one.type is float or name in document
@@ -200,6 +203,7 @@ def _read(settings: type[T], document: Mapping[str, Any]) -> T:
 
 
 def _name(setting: Field[Any]) -> str:
-    """In camel case, and of a duration with its unit."""
+    """Return the name of a setting in JSON: in camel case, and with its unit if it is a
+    duration."""
     first, *rest = setting.name.split("_")
     return first + "".join(map(str.title, rest)) + ("Seconds" if setting.type is float else "")

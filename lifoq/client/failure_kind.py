@@ -1,4 +1,5 @@
-"""Which failures are of one kind: of one task type, with errors that differ only in numbers."""
+"""The kinds of failures: failures of one kind have one task type, and errors that differ only in
+numbers."""
 
 import re
 from dataclasses import dataclass

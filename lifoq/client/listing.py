@@ -45,11 +45,12 @@ class Wanted:
     """
 
     status: Status
-    """Their status: PENDING, DELAYED, TAKEN or FAILURE. Tasks of the others are in no index."""
+    """The tasks' status: PENDING, DELAYED, TAKEN or FAILURE. Tasks of the other statuses are in no
+    index."""
     task_type: str | None = None
-    """Their type."""
+    """The tasks' type."""
     key: str | None = None
-    """Their key."""
+    """The tasks' key."""
     error_type: str | None = None
     """The type of their error, such as ``TimeoutError``."""
     text: str | None = None
@@ -85,14 +86,15 @@ class Wanted:
                     raise InvalidInput(field_, age, problem)
 
     def may_match(self, row: Mapping[str, Any]) -> bool:
-        """By what the index tells; that of delayed tasks tells their ids alone."""
+        """Return True if a row of the index may be of a wanted task. Rows of delayed tasks tell
+        their ids alone."""
         named = ((Attribute.TASK_TYPE, self.task_type), (Attribute.TASK_KEY, self.key))
         return self.status is Status.DELAYED or all(
             self._same(name, row.get(attribute)) for attribute, name in named
         )
 
     def matches(self, task: Task | DamagedTask) -> bool:
-        """By the item, which the index may be a moment behind."""
+        """Return True if the task's item is wanted. The index may be a moment behind it."""
         if isinstance(task, DamagedTask):
             named = (self.task_type, self.key, self.error_type) == (None, None, None)
             return named and self._has_text(task.task_id)
@@ -157,7 +159,7 @@ class Listing:
 
 
 def look(store: Reads, wanted: Wanted, *, limit: int, scan: int, start: str | None) -> Listing:
-    """At most ``limit`` tasks, from reading at most ``scan`` rows of the index, rounded up to
+    """Return at most ``limit`` tasks, and read at most ``scan`` rows of the index, rounded up to
     pages."""
     now = store.now()
     newest, oldest = (
@@ -220,7 +222,8 @@ def together(
 
 
 def starts(text: str, cells: Collection[str]) -> dict[str, str | None]:
-    """Where each of the cells goes on that have more to show; InvalidInput."""
+    """Return the place from which each cell goes on, for the cells that have more to show. Raises
+    InvalidInput."""
     try:
         found = _decoded(text)
         if not (isinstance(found, dict) and found.keys() <= set(cells)):
@@ -263,7 +266,7 @@ def _encoded(value: Any) -> str:
 
 
 def _decoded(text: str) -> Any:
-    """ValueError where it is nothing that was encoded."""
+    """Read a place that was encoded. Raises ValueError where the text is none."""
     try:
         return json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     except RecursionError as error:

@@ -20,8 +20,8 @@ _entered: dict[str, str] = {}
 
 
 def enter() -> str | None:
-    """Where no variable says which AWS is meant, this process works with the local cloud that runs
-    here from now on. What to tell of it."""
+    """Let this process work with the local cloud that runs here from now on, if no variable says
+    which AWS is meant. Return what to tell of it."""
     if _is_said() or (found := _local_cloud()) is None or not _answers(found[1]):
         return None
     os.environ.update(found[1])
@@ -69,7 +69,8 @@ def _local_cloud() -> tuple[Path, dict[str, str]] | None:
 
 
 def _is_ours(file: Path) -> bool:
-    """Not somebody else's, on a machine that people share: one in ``/tmp``, say."""
+    """Return True if the file is the user's own. On a machine that people share it may be somebody
+    else's, in ``/tmp`` say."""
     return not hasattr(os, "getuid") or file.stat().st_uid == os.getuid()
 
 

@@ -13,7 +13,7 @@ from lifoq.basics.host import MICROSECONDS
 from lifoq.items.schema import TERMINAL, WAITING, Attribute, Status
 
 TTL_PRINCIPAL: Final = "dynamodb.amazonaws.com"
-"""Who deletes expired items
+"""The service that deletes expired items
 (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-streams.html)."""
 DEADLINE_TOLERANCE: Final = int(CLOCK_OFF_AT_MOST) + 1
 """Seconds by which a task may seem to be deleted before its deadline, and was shed all the same: a
@@ -102,7 +102,8 @@ def was_replaced(record: Record) -> bool:
 
 
 def is_deletion_for_age(record: Record) -> bool:
-    """By TTL; or past its deadline, as the sweep does where somebody waits to be told."""
+    """Return True if the item was deleted by TTL; or past its deadline, as the sweep deletes where
+    somebody waits to be told."""
     if record.get("eventName") != "REMOVE":
         return False
     identity = record.get("userIdentity") or {}

@@ -34,7 +34,7 @@ class Ending(StrEnum):
     FAILURE = "FAILURE"
     CANCELLED = "CANCELLED"
     SHED = "SHED"
-    """It waited beyond its deadline."""
+    """The task waited beyond its deadline."""
     REPLACED = "REPLACED"
     """A newer put took its place: the end of what a state machine waits for, not of the task."""
 
@@ -44,10 +44,10 @@ _BY_STATUS: Final = {status.value: Ending(status.value) for status in TERMINAL}
 
 @dataclass(frozen=True, kw_only=True)
 class End:
-    """Times in epoch microseconds."""
+    """The end of a task, as it is told to others. All times are epoch microseconds."""
 
     event_id: str
-    """Who is told twice of one end is told the same id."""
+    """The end's own id: somebody who is told twice of one end is told the same id."""
     ending: Ending
     task_id: str
     task_type: str
@@ -57,7 +57,7 @@ class End:
     first_taken_at: int | None = None
     taken_at: int | None = None
     ended_at: int | None = None
-    """Where the task was shed, this is its deadline."""
+    """The time of the end, in epoch microseconds; for a task that was shed, its deadline."""
     result: Any = None
     error: TaskError | None = None
     task_token: str | None = None
@@ -91,7 +91,7 @@ class End:
     def _of_damaged(
         cls, item: Item, damage: DamagedTask, ending: Ending, *, event_id: str
     ) -> "End":
-        """It ended, too, and somebody may wait for it."""
+        """Return the end of a damaged task: it ended, too, and somebody may wait for it."""
         task_type, token = item.get(Attribute.TASK_TYPE), item.get(Attribute.TASK_TOKEN)
         return cls(
             event_id=event_id,
@@ -103,7 +103,8 @@ class End:
         )
 
     def attributes(self) -> dict[str, str]:
-        """By which subscribers filter, and go on with the trace."""
+        """Return the attributes of the message: subscribers filter by them, and go on with the
+        trace."""
         found = {
             "status": self.ending.value,
             "taskType": self.task_type,
@@ -113,7 +114,7 @@ class End:
         return {name: value for name, value in found.items() if value}
 
     def message(self, *, queue: str) -> str:
-        """JSON. What there is not is left out."""
+        """Return the end as JSON. Fields that have no value are left out."""
         document = {
             "version": VERSION,
             "id": self.event_id,

@@ -65,7 +65,7 @@ class QueueStats:
     stalled: bool = False
     """True if tasks wait and none is claimed, as the latest sweep found."""
     adaptive_limits: tuple[TypeLimit, ...] = ()
-    """For each task type with adaptive concurrency: the tasks at a time that workers found."""
+    """The tasks at a time that workers found, for each task type with adaptive concurrency."""
 
     def counts(self) -> dict[Metric, Count]:
         """Return the counts that are told as metrics."""

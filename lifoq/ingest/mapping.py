@@ -1,4 +1,4 @@
-"""Where in a message a task's type, id, payload and times stand."""
+"""The places in a message at which a task's type, id, payload and times stand."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -43,7 +43,7 @@ class IngestMapping:
     task_id: str = "attributes.taskId"
     """The task's id; if nothing is found, the message's own."""
     key: str = "attributes.taskKey"
-    """Whom or what the task is for."""
+    """The person or thing that the task is for."""
     deadline: str = "attributes.deadline"
     """The deadline: seconds, or a time with a zone such as 2026-01-31T12:00:00Z."""
     delay: str = "attributes.delay"
@@ -88,7 +88,8 @@ class IngestMapping:
         return jsontext.encode(told, "mapping")
 
     def new_task(self, message: Message) -> NewTask:
-        """InvalidInput, with the expression, where the message does not have what it asks for."""
+        """Return the task of a message. Raises InvalidInput, with the expression, where the message
+        does not have what it asks for."""
         document = message.document()
         found = {name: self._found(name, document) for name in asdict(self)}
         if not isinstance(found["task_type"], str):

@@ -45,12 +45,13 @@ class Delivery:
     """An event of this message alone, which can be given to the function again."""
     opened: Callable[[], Message]
     receipt: str | None = None
-    """By which SQS is told that this one failed; None where only the whole event can fail."""
+    """The handle by which SQS is told that this message failed; None where only the whole event can
+    fail."""
     group: str | None = None
     """A FIFO queue's message group: what comes behind it in its group waits for it."""
 
     def message(self) -> Message:
-        """InvalidInput where it is not what its service sends."""
+        """Return the message. Raises InvalidInput where the event is not what its service sends."""
         try:
             message = self.opened()
             while (inner := _forwarded(message)) is not None:

@@ -74,7 +74,7 @@ class Equals:
 
 
 MOST_VALUES: Final = 100
-"""With which DynamoDB compares at a time
+"""The most values that DynamoDB compares one attribute with at a time
 (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html)."""
 
 
@@ -119,8 +119,8 @@ class AtMost:
 
 @dataclass(frozen=True)
 class Not:
-    """Also holds where the condition could not be decided: for want of the attribute, or of a
-    number in it."""
+    """The opposite of a condition. It holds as well where that could not be decided: for want of
+    the attribute, or of a number in it."""
 
     condition: AtMost | Exists | OneOf
 

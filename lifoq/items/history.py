@@ -22,17 +22,17 @@ class Ended(StrEnum):
     """
 
     RETRIED = "RETRIED"
-    """It failed, and the task is to be tried again."""
+    """The attempt failed, and the task is to be tried again."""
     FAILED = "FAILED"
-    """It failed, and the task was given up."""
+    """The attempt failed, and the task was given up."""
     NOT_COUNTED = "NOT_COUNTED"
     """The downstream had no room, or the worker did not begin. Of several in a row, the last."""
     LEASE_EXPIRED = "LEASE_EXPIRED"
-    """Its worker was lost."""
+    """The attempt's worker was lost."""
     SUCCEEDED = "SUCCEEDED"
-    """It was done, but a newer put had replaced the task meanwhile."""
+    """The attempt succeeded, but a newer put had replaced the task meanwhile."""
     CANCELLED = "CANCELLED"
-    """It stopped, or failed, after the task was cancelled."""
+    """The attempt stopped, or failed, after the task was cancelled."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,5 +123,5 @@ def _text(entry: Mapping[str, Any], name: str) -> str:
 
 
 def _beginning(text: str, limit: int) -> str:
-    """Its first ``limit`` bytes, in whole characters."""
+    """Return the first ``limit`` bytes of a text, in whole characters."""
     return text.encode(errors="replace")[:limit].decode(errors="ignore")

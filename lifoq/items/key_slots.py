@@ -44,12 +44,13 @@ def held(slot: str, *, task_id: str, claim_id: str, now: int) -> dict[str, Value
 
 
 def free_or_left_by(claim_id: Any) -> Alternatives:
-    """That a slot is free, or still this claim's, which has ended."""
+    """Return the condition that a slot is free, or is still held by this claim, which has ended."""
     return *FREE, (Equals(A.CLAIM_ID, claim_id),)
 
 
 def leave(*, claim_id: str, now: int) -> Change:
-    """The claim has ended; unless somebody found that out before, and has the slot."""
+    """Return the change that frees the slot of a claim that has ended; unless somebody found that
+    out before, and has the slot."""
     return Change(
         when=(Equals(A.CLAIM_ID, claim_id),),
         set={A.TTL: now // MICROSECONDS + KEPT_FREE},

@@ -15,9 +15,10 @@ if TYPE_CHECKING:  # settings are read by functions that have nothing to do with
 DAY: Final = 86_400
 """Seconds of one day: objects of the bucket are kept for whole days."""
 KEPT_DAYS: Final = (45, 60, 90, 120, 180, 270, 400, 800, 1_600, 3_200, 7_400)
-"""For how long objects of large payloads are kept: each lies under the prefix of its class, whose
-rule in the bucket never gets shorter. So what was put under longer lifetimes stays, when these are
-shortened, or large payloads are switched off. The last is more than the longest lifetimes need."""
+"""The classes, in days, for how long objects of large payloads are kept. Each object lies under the
+prefix of its class, whose rule in the bucket never gets shorter. So an object that was put under
+longer lifetimes stays when these are shortened, or large payloads are switched off. The last class
+is more than the longest lifetimes need."""
 LONGEST_LEASE: Final = 86_400.0
 """Seconds that a lease may last: what is held for longer was not written by a worker."""
 
@@ -97,9 +98,9 @@ class Lifetimes:
         return self.since(task) + task.head_start
 
     def since(self, task: "Task") -> int:
-        """Since when a task counts as waiting: since it entered the queue; but never so long ago
-        that a redriven one, whose deadline is younger, would lie below ``oldest_alive``, where it
-        would not be found."""
+        """Return the time since when a task counts as waiting: since it entered the queue; but
+        never so long ago that a redriven one, whose deadline is younger, would lie below
+        ``oldest_alive``, where it would not be found."""
         return max(task.enqueued_at, task.expires_at - microseconds(self.deadline))
 
 

@@ -64,9 +64,10 @@ def made_at(task: Task) -> int:
 
 
 def with_parked(end: Change, item: Item | None, task: Task) -> Change | None:
-    """In place of a change that ends an attempt at ``task``: the same, of an item on which a newer
-    put is parked; the change itself, where that put has been withdrawn by now. None where that is
-    not why it was refused. DamagedTask."""
+    """Return the change to apply in place of ``end``, which ends an attempt at ``task`` and was
+    refused: the same end, of an item on which a newer put is parked; or ``end`` itself, where that
+    put has been withdrawn by now. None where it was refused for another reason. Raises
+    DamagedTask."""
     as_before = tuple(each for each in end.when if not _is_about_parked(each))
     if item is None or as_before == end.when or not all(each.holds(item) for each in as_before):
         return None

@@ -29,7 +29,8 @@ class Status(StrEnum):
     SUCCESS = "SUCCESS"
     """Finished; kept for its retention."""
     FAILURE = "FAILURE"
-    """Out of attempts or refused; waits for an operator's redrive, then for TTL."""
+    """The task is out of attempts, or was refused. It waits for an operator's redrive, then for
+    TTL."""
     CANCELLED = "CANCELLED"
     """Withdrawn by a client: while it waited, or while its handler ran, which then stopped."""
 
@@ -194,13 +195,13 @@ MAX_KEY_BYTES: Final = 2048
 MAX_TABLE_NAME_BYTES: Final = 1024
 """The longest name or ARN of a table."""
 MAX_ID_BYTES: Final = 1024
-"""For ``taskId``."""
+"""The most bytes of ``taskId``."""
 MAX_TYPE_BYTES: Final = 256
-"""For ``taskType``."""
+"""The most bytes of ``taskType``."""
 MAX_TASK_KEY_BYTES: Final = 256
-"""For ``taskKey``."""
+"""The most bytes of ``taskKey``."""
 MAX_TOKEN_BYTES: Final = 2048
-"""For ``taskToken``
+"""The most bytes of ``taskToken``
 (https://docs.aws.amazon.com/step-functions/latest/apireference/API_SendTaskSuccess.html)."""
 OWN_PREFIX: Final = "lifoq:own:"
 """The beginning of the ids of the queue's own items, which are no tasks: key slots, quota tables,

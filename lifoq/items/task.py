@@ -55,9 +55,10 @@ class NewTask:
     task_id: str | None = None
     """An id of your own: to put it again is safe, and returns the task that is there."""
     key: str | None = None
-    """Whom or what the task is for, such as a device or a customer."""
+    """The person or thing that the task is for, such as a customer or a device."""
     if_exists: IfExists = "keep"
-    """Where the id is in use: keep that task, or let the newest put replace it."""
+    """The rule for an id that is in use: ``keep`` that task, or let the newest put ``replace``
+    it."""
     deadline: Duration | datetime | None = None
     """When the task is shed, if it still waits. At most the queue's deadline."""
     delay: Duration | None = None
@@ -250,7 +251,7 @@ class Task:
     task_id: str
     """The id: the producer's own, or one that was drawn."""
     status: Status
-    """Its place on the way from put to end."""
+    """The task's place on the way from put to end."""
     task_type: str
     """The type: which handler runs it."""
     payload: Any
@@ -284,7 +285,7 @@ class Task:
     due_at: int | None = None
     """When a DELAYED task enters the queue, in epoch microseconds."""
     key: str | None = None
-    """Whom or what the task is for, as the producer said."""
+    """The person or thing that the task is for, as the producer said."""
     checkpoint: Any = None
     """The latest checkpoint."""
     result: Any = None

@@ -76,7 +76,7 @@ class TaskError:
 
 
 def _from_task_code(error: BaseException) -> BaseException:
-    """Without the frames of lifoq's own that called the task code."""
+    """Return the error without the frames of lifoq's own that called the task code."""
     own = error.__traceback__
     while own is not None and own.tb_frame.f_globals.get("__name__", "").startswith("lifoq."):
         own = own.tb_next

@@ -28,7 +28,7 @@ from lifoq.items.schema import (
 
 
 def check_name(field: str, value: Any, limit: int) -> None:
-    """InvalidInput where it is not text of 1 to ``limit`` bytes."""
+    """Raise InvalidInput where the value is not text of 1 to ``limit`` bytes."""
     if isinstance(value, str) and value.isascii() and 0 < len(value) <= limit:
         return  # as most names are; of others, the bytes are counted
     if not isinstance(value, str) or not value:

@@ -1,4 +1,4 @@
-"""Which trace a task belongs to, as the W3C writes it (https://www.w3.org/TR/trace-context/)."""
+"""The trace that a task belongs to, as the W3C writes it (https://www.w3.org/TR/trace-context/)."""
 
 import re
 from typing import Any, Final
@@ -11,7 +11,7 @@ FORM: Final = r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0
 
 
 def check(value: Any) -> None:
-    """InvalidInput where it is no traceparent."""
+    """Raise InvalidInput where the value is no traceparent."""
     if not is_one(value):
         problem = f"is no W3C traceparent, such as {EXAMPLE}; leave it out where there is no trace"
         raise InvalidInput("traceparent", value, problem)

@@ -60,8 +60,8 @@ def new_item(task: Accepted, *, task_id: str, stamp: int, lifetimes: Lifetimes) 
 
 
 def gone(now: int) -> Alternatives:
-    """That DynamoDB's TTL could have deleted the item by now, so that a put of its id begins
-    anew: TTL comes late, by days perhaps."""
+    """Return the condition that DynamoDB's TTL could have deleted the item by now, so that a put of
+    its id begins anew: TTL comes late, by days perhaps."""
     was_shed = (StatusIn(WAITING), AtMost(A.EXPIRES_AT, now))
     was_retained = (StatusIn(TERMINAL), AtMost(A.TTL, now // MICROSECONDS))
     return was_shed, was_retained
@@ -88,7 +88,7 @@ def claim(*, now: int, claim_id: str, lease: int) -> Change:
 
 
 def claim_of(task: Task) -> str:
-    """ValueError where nobody has claimed it."""
+    """Return the id of the task's claim. Raises ValueError where nobody has claimed it."""
     if task.claim_id is None:
         raise ValueError(f"task {task.task_id!r} was not claimed")
     return task.claim_id
@@ -299,7 +299,8 @@ def hurry(*, task: Task, stamp: int, lifetimes: Lifetimes) -> Change:
 
 
 def _entering(change: Change) -> Change:
-    """It enters the queue, and is due no more, unless it has to be found at its deadline."""
+    """Return the change with which a task enters the queue: it is due no more, unless it has to be
+    found at its deadline."""
     return change if A.DUE_AT in change.set else replace(change, remove=(A.DUE_AT,))
 
 

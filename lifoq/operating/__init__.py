@@ -1,1 +1,2 @@
-"""Operating a deployed queue: its parts in the account, its pause, and a local cloud nearby."""
+"""The operation of a deployed queue: its parts in the account, its pause, its workers and limits,
+and the log of a task."""

@@ -29,7 +29,7 @@ class NotThere(QueueMisconfigured):
 
 
 class NotAllowed(QueueMisconfigured):
-    """The caller lacks a permission."""
+    """Raised when the caller lacks a permission."""
 
     def __init__(self, action: str, message: str) -> None:
         self.action = action
@@ -38,15 +38,15 @@ class NotAllowed(QueueMisconfigured):
 
 
 class Account:
-    """Calls AWS, a service's client being made when it is first needed. ``client_arguments``
-    (region_name, endpoint_url …) go to ``boto3.client``."""
+    """The calls of AWS for operators. A service's client is made when it is first needed.
+    ``client_arguments`` (region_name, endpoint_url …) go to ``boto3.client``."""
 
     def __init__(self, **client_arguments: Any) -> None:
         self._arguments = client_arguments
         self._clients: dict[str, Any] = {}
 
     def call(self, service: str, operation: str, **parameters: Any) -> dict[str, Any]:
-        """The answer; ``operation`` is the name of boto3's method.
+        """Make a call, and return its answer. ``operation`` is the name of boto3's method.
 
         Raises NotThere, NotAllowed, QueueMisconfigured, StoreUnavailable.
         """
@@ -61,7 +61,8 @@ class Account:
         return answer
 
     def client(self, service: str) -> Any:
-        """QueueMisconfigured where boto3 cannot make one of its settings."""
+        """Return the client of a service. Raises QueueMisconfigured where boto3 cannot make one of
+        its settings."""
         from botocore.config import Config  # noqa: PLC0415 - as above
 
         from lifoq.aws.boto3_clients import PATIENT, new_client  # noqa: PLC0415 - as above

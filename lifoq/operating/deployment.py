@@ -26,7 +26,8 @@ API: Final = "api"
 
 
 def parameter_name(queue_name: str) -> str:
-    """InvalidInput where SSM could not take the name."""
+    """Return the name of the SSM parameter with a queue's parts. Raises InvalidInput where SSM
+    could not take it."""
     return connection.parameter_name(queue_name).removesuffix("queue") + "deployment"
 
 
@@ -37,7 +38,7 @@ class Deployment:
     release: str
     """The version of lifoq that it was deployed with."""
     functions: Mapping[str, str]
-    """Their names, by what they do."""
+    """The names of the functions, by what they do."""
     processors: int
     """Processors that may run at a time while the queue is not paused."""
     stream_mapping: str
@@ -45,9 +46,9 @@ class Deployment:
     schedules: tuple[str, ...]
     alarms: tuple[str, ...]
     alarm_topic: str
-    """Its ARN."""
+    """The ARN of the alarms' topic."""
     dead_letters: str
-    """The URL of the SQS queue."""
+    """The URL of the SQS queue of dead letters."""
     export_bucket: str
     mappings: Mapping[str, str] = field(default_factory=dict)
     """The event source mappings by UUID, each with the queue or stream that it reads."""
@@ -57,13 +58,14 @@ class Deployment:
     """The log groups that task code writes to."""
 
     def encode(self) -> str:
-        """JSON."""
+        """Return the parts as JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
     def decode(cls, text: str, *, source: str) -> "Deployment":
-        """QueueMisconfigured, naming ``source``, where it is none. Fields that are unknown here are
-        left alone: a later release may add some."""
+        """Read the parts of a queue. Fields that are unknown here are left alone: a later release
+        may add some. Raises QueueMisconfigured, naming ``source``, where the text holds no such
+        parts."""
         try:
             return records.decode(text, cls)
         except ValueError as error:
@@ -90,7 +92,7 @@ def names(account: Account) -> list[str]:
 
 
 def read(queue_name: str, **client_arguments: Any) -> Deployment:
-    """The parts of the queue of this name. ``client_arguments`` go to ``boto3.client``.
+    """Return the parts of the queue of this name. ``client_arguments`` go to ``boto3.client``.
 
     Raises InvalidInput, QueueMisconfigured, StoreUnavailable.
     """

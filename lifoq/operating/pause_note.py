@@ -29,7 +29,7 @@ class PauseNote:
     by: str
     """The command that paused the queue, such as ``lifoq pause``."""
     who: str
-    """Who ran it, and where, such as ``ada@laptop, process 4711``."""
+    """The person who ran the command, and the place, such as ``ada@laptop, process 4711``."""
     at: int
     """Epoch microseconds, by the clock of that machine."""
     passing: bool = False

@@ -31,7 +31,7 @@ class Processing:
 
     @classmethod
     def connect(cls, name: str, **client_arguments: Any) -> "Processing":
-        """That of the queue of this name. ``client_arguments`` go to ``boto3.client``.
+        """Return the switch of the queue of this name. ``client_arguments`` go to ``boto3.client``.
 
         Raises InvalidInput, QueueMisconfigured, StoreUnavailable.
         """
@@ -49,13 +49,14 @@ class Processing:
 
     @property
     def longest_run_seconds(self) -> int:
-        """After which a processor that runs has ended."""
+        """Seconds after which a processor that runs now has ended."""
         answer = self._account.call("lambda", "get_function_configuration", **self._function)
         return int(answer["Timeout"])
 
     @property
     def note(self) -> PauseNote | None:
-        """Who paused the queue; None if nobody noted it, or this caller may not read the table."""
+        """The note of the pause, which names who paused the queue; None if nobody noted it, or this
+        caller may not read the table."""
         try:
             return pause_note.read(self._account, self._settings.table)
         except NotAllowed:
@@ -102,7 +103,7 @@ class Processing:
 
 
 class Switch(Protocol):
-    """The part of it that a page or a command needs."""
+    """The part of the switch that a page or a command needs."""
 
     @property
     def is_paused(self) -> bool: ...

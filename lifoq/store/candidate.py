@@ -54,7 +54,7 @@ class Candidates:
 
     rows: tuple[Candidate, ...]
     next: Cursor | None
-    """Where the next page begins; None at the end of the index."""
+    """The place at which the next page begins; None at the end of the index."""
     left_out: int = 0
     """Rows that DynamoDB read for this page and filtered out, as far as one can tell."""
 

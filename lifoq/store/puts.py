@@ -51,7 +51,7 @@ class _Step:
     """Items that are written together."""
 
     items: Sequence[tuple[int, Item]]
-    """Each with its index among the tasks of the call."""
+    """The items, each with its index among the tasks of the call."""
     idempotent: bool
     """True for one task with an id of the caller's: it needs a condition, which a batch cannot
     have."""

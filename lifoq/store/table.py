@@ -9,8 +9,8 @@ from lifoq.items.change import Alternatives, Change, Condition, Item
 from lifoq.items.schema import Status
 
 Cursor = Mapping[str, Any]
-"""Where a query stopped: the index keys of its last row. The sort key of a damaged row can be any
-number."""
+"""The place at which a query stopped: the index keys of its last row. The sort key of a damaged row
+can be any number."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Which addresses a request may go to: those of the internet, unless others are allowed."""
+"""The addresses that a request may go to: those of the internet, unless others are allowed."""
 
 import ipaddress
 import socket
@@ -14,15 +14,16 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
-"""Behind it lie all IPv4 addresses, private ones, too (RFC 6052)."""
+"""A prefix behind which all IPv4 addresses lie, private ones, too (RFC 6052)."""
 UNICAST: Final = ipaddress.IPv6Network("2000::/3")
 """All of IPv6's internet lies in it (https://www.iana.org/assignments/ipv6-address-space)."""
 SPECIAL: Final = tuple(
     ipaddress.ip_network(text)
     for text in ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2002::/16", "3fff::/20")
 )
-"""Beside those that every Python knows: protocols' own, documentation, and tunnels, which hide
-IPv4 addresses (https://www.iana.org/assignments/iana-ipv6-special-registry)."""
+"""Networks that are not the internet's, beside those that every Python knows: protocols' own,
+documentation, and tunnels, which hide IPv4 addresses
+(https://www.iana.org/assignments/iana-ipv6-special-registry)."""
 
 
 class AddressRefused(Fail):
@@ -30,7 +31,7 @@ class AddressRefused(Fail):
 
 
 def network(text: str) -> Network:
-    """InvalidInput where it is none."""
+    """Return the network that a text names. Raises InvalidInput where it names none."""
     try:
         return ipaddress.ip_network(text)
     except ValueError as error:
@@ -125,7 +126,7 @@ class CheckedConnection(HTTPConnection):
         secure.do_handshake()
 
     def abort(self) -> None:
-        """From another thread: whatever the connection waits for comes to an end."""
+        """End whatever the connection waits for. Called by another thread."""
         self.aborted = True
         if self._connected is not None:
             try:

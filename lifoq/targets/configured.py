@@ -19,7 +19,7 @@ MOST_BYTES: Final = 2_000
 """All targets of a queue as JSON: Lambda takes 4 KB of environment variables, with everything else
 (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html)."""
 CONNECTIONS: Final = 200
-"""To Lambda, from the tasks of one type."""
+"""The most connections to Lambda, from the tasks of one type."""
 SECRET_KEPT: Final = 300.0
 """Seconds for which a secret is not asked for again: so it may be rotated."""
 
@@ -27,7 +27,8 @@ _KINDS: Final[dict[str, type[Target]]] = {"https": HttpsTarget, "lambda": Lambda
 
 
 def encode(targets: Mapping[str, Target]) -> str:
-    """By task type, as compact JSON. InvalidInput where that is too much."""
+    """Return the targets by task type, as compact JSON. Raises InvalidInput where that is too
+    long."""
     document = {name: _encoded(target) for name, target in targets.items()}
     text = jsontext.encode(document, "targets")
     if jsontext.size(text) > MOST_BYTES:
@@ -45,7 +46,8 @@ def decode(text: str) -> dict[str, Target]:
 
 
 def register(registry: Registry, targets: Mapping[str, Target]) -> None:
-    """InvalidInput where code has registered the same task type."""
+    """Register the targets as task types. Raises InvalidInput where code has registered the same
+    type."""
     secrets = Secrets()
     for name, target in targets.items():
         handler = (

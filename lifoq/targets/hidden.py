@@ -48,7 +48,7 @@ class _View:
 
     text: str
     origins: Sequence[int]
-    """For each character, and for the end: where it begins in the original."""
+    """The place in the original at which each character begins, and the end."""
 
     def resolved(
         self, escape: re.Pattern[str], plain: Callable[[re.Match[str]], str]
@@ -165,7 +165,9 @@ def _views(text: str) -> list[_View]:
 
 
 def _parts(text: str, needle: str, least: int) -> Iterator[tuple[int, int]]:
-    """Where ``text`` holds a part of ``needle`` of ``least`` characters or more.
+    """Yield the places at which ``text`` holds a part of ``needle`` of ``least`` characters or
+    more. Each such part holds one of the blocks that the needle is made of, if these have half its
+    length: to look for those takes little time, however long needle and text are.
 
     Each such part holds one of the blocks that the needle is made of, if these have half its
     length: to look for those takes little time, however long needle and text are.

@@ -62,8 +62,8 @@ class HttpsTarget(Terms):
     headers: Mapping[str, str] = field(default_factory=dict)
     """Headers beside those that the request sets itself."""
     secret_headers: Mapping[str, str] = field(default_factory=dict)
-    """By header, the name of the secret in Secrets Manager whose text is its value. An answer that
-    holds the value is kept with ``…`` in its place."""
+    """Headers with a secret value: for each, the name of the secret in Secrets Manager whose text
+    is the value. An answer that holds the value is kept with ``…`` in its place."""
     timeout: float = 10.0
     """The seconds that the whole request may take, answer included."""
     retry_statuses: tuple[int, ...] = RETRIED
@@ -269,7 +269,7 @@ class HttpsHandler:
 
 
 def _read(response: http.client.HTTPResponse, most: int) -> bytes:
-    """At most one byte more."""
+    """Return the body of an answer, up to ``most`` bytes and one more."""
     parts: list[bytes] = []
     room = most + 1
     while room > 0 and (part := response.read(min(room, 65_536))):

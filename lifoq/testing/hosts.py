@@ -133,8 +133,8 @@ class ManualHost:
 
 
 class TurnableHost(SystemHost):
-    """This process, with its threads. Its time of day goes on by itself, and by ``advance``. The
-    fixture ``lifoq_host`` is one.
+    """A host for tests: this process with its threads, and a time of day that goes on by itself and
+    by ``advance``. The fixture ``lifoq_host`` is one.
 
     Examples:
         >>> from lifoq.testing import TurnableHost

@@ -62,7 +62,7 @@ class Request:
 
     @cached_property
     def task_id(self) -> str:
-        """Where its path has one."""
+        """The id of the task that the path names."""
         return requests.task_id(self._event["pathParameters"], self.parameters)
 
     @property
@@ -149,7 +149,8 @@ def get_stats(_request: Request) -> Answer:
 
 
 def read(task: Task) -> Task:
-    """With what lies in the queue's bucket, as far as it fits the answer."""
+    """Return the task with those values that lie in the queue's bucket, as far as they fit the
+    answer."""
     parts = {name: getattr(task, name) for name in PARTS}
     fit = [p for p, it in parts.items() if isinstance(it, Large) and it.size <= ANSWER_BYTES]
     return queue.store.whole(task, *fit) if fit else task
@@ -181,7 +182,7 @@ def refuse(error: LifoqError) -> Answer:
 
 
 OPERATION_OF: Final = {f"{one.method} {one.path}": one.name for one in OPERATIONS}
-"""By API Gateway's key of the route."""
+"""The name of each operation, by API Gateway's key of the route."""
 ANSWERED_BY: Final[Mapping[str, Callable[[Request], Answer]]] = {
     "putTask": put_task,
     "putTasks": put_tasks,

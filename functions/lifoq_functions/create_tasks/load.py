@@ -24,7 +24,7 @@ class Load:
 
     @classmethod
     def parse(cls, event: Mapping[str, Any]) -> "Load":
-        """InvalidInput where a field is missing or wrong."""
+        """Read the load of an event. Raises InvalidInput where a field is missing or wrong."""
         profile = event.get("profile", "constant")
         if profile not in PROFILES:
             raise InvalidInput("load.profile", profile, f"must be one of {', '.join(PROFILES)}")

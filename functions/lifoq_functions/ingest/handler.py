@@ -86,7 +86,8 @@ def put(delivery: Delivery) -> int:
 
 
 def receipt_of(delivery: Delivery) -> str:
-    """StoreUnavailable where only the whole event can come again."""
+    """Return the receipt of a message that is to come again. Raises StoreUnavailable where only the
+    whole event can."""
     if delivery.receipt is None:
         raise StoreUnavailable("a message was not put: its whole event is tried again")
     return delivery.receipt

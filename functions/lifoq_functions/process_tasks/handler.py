@@ -73,7 +73,7 @@ def conclude(report: RunReport) -> dict[str, Any]:
 
 
 def end_process() -> NoReturn:
-    """At once: threads that hang would keep the process from ending in any other way."""
+    """End the process at once: threads that hang would keep it from ending in any other way."""
     metrics.flush_metrics()
     sys.stdout.flush()
     sys.stderr.flush()

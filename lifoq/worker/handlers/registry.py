@@ -1,4 +1,5 @@
-"""Which handler runs which type of task, under what terms, and what surrounds it."""
+"""The registry of task types: which handler runs which type, under what terms, and what surrounds
+it."""
 
 import copy
 import functools

@@ -70,7 +70,7 @@ class Cycle:
     at_low: Level = field(default_factory=Level)
     at_high: Level = field(default_factory=Level)
     overloads: list[int] = field(default_factory=list)
-    """For each attempt that ended in overload: the number that was at work when it began."""
+    """The attempts that ended in overload: for each, the number that was at work when it began."""
     begun: int = 0
     high_time: float = 0.0
     """Seconds at the high level."""

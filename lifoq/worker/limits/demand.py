@@ -19,8 +19,8 @@ class Demand:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._entered = deque[tuple[int, int]]()
-        """For each task that entered in the last second: when (monotonic microseconds), and how
-        many were inside then."""
+        """The tasks that entered in the last second: for each, when (monotonic microseconds), and
+        how many were inside then."""
         self._asked, self._asked_at = NONE, 0
         """The latest request: how much, and when (monotonic microseconds)."""
 

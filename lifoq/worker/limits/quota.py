@@ -81,7 +81,7 @@ class RateShards(TokenBucket):
 
 
 class Quota:
-    """This worker's quota of one limit.
+    """The quota that this worker has of one limit.
 
     All fields are written under the lock of ``Limits``: by the run, and by the threads of claims
     and handlers that leave (``undo_enter``, ``inside``). Without the lock others read ``usable``,
@@ -124,9 +124,10 @@ class Quota:
         # What was asked, and what is known of the answer. ``ask`` sets ``_answer_by``;
         # ``take_answer`` clears it and writes the rest.
         self._answer_by = 0
-        """Until when the run waits for the answer; 0: it waits for none."""
+        """The moment until which the run waits for the answer; 0: it waits for none."""
         self._refused_until = [0, 0]
-        """Until when it is known that others have the rest: of the slots, of the shards."""
+        """The moments until which it is known that others have the rest: of the slots, of the
+        shards."""
         # The renewal under way, or the last. ``renewal`` writes all, and ``take_answer`` the last
         # three; ``ask`` brings ``due_at`` forward.
         self._number = 0
