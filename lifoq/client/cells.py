@@ -15,6 +15,7 @@ from hashlib import blake2b
 from operator import add
 from typing import Any, Final
 
+from lifoq import telemetry
 from lifoq.basics.host import SYSTEM, Host
 from lifoq.client import listing
 from lifoq.client.listing import Listing, Wanted
@@ -130,7 +131,9 @@ class Cells(Producer):
         Raises:
             InvalidInput: A task is refused; none was written.
         """
-        new = list(tasks)
+        return telemetry.put_many(list(tasks), lambda new: self._put_many(new, on_progress))
+
+    def _put_many(self, new: list[NewTask], on_progress: Callable[[int], None]) -> list[PutOutcome]:
         ids = [self._id_of(task) for task in new]
         shares: dict[str, list[int]] = {name: [] for name in self.queues}
         for index, (task, task_id) in enumerate(zip(new, ids, strict=True)):

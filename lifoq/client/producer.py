@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from datetime import datetime
 from typing import Any
 
+from lifoq import telemetry
 from lifoq.items.task import Duration, IfExists, NewTask, Task
 
 
@@ -63,7 +64,7 @@ class Producer(ABC):
             >>> queue.put("device.check", {"device": "d-18"}, key="d-18", delay=60).status
             <Status.DELAYED: 'DELAYED'>
         """
-        return self._put(
+        return telemetry.put(
             NewTask(
                 task_type=task_type,
                 payload=payload,
@@ -78,7 +79,8 @@ class Producer(ABC):
                 timeout=timeout,
                 task_token=task_token,
                 traceparent=traceparent,
-            )
+            ),
+            self._put,
         )
 
     @abstractmethod

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from lifoq import telemetry
 from lifoq.basics.host import SYSTEM, Host, microseconds
 from lifoq.basics.numbers import check_count, check_rate, seconds
 from lifoq.client.listing import Listing, Wanted, look
@@ -187,7 +188,7 @@ class Queue(Producer):
         """
         if not isinstance(tasks, Iterable):
             raise InvalidInput("tasks", tasks, "must be an iterable of NewTask, such as a list")
-        return self.store.put_many(list(tasks), on_progress)
+        return telemetry.put_many(list(tasks), lambda new: self.store.put_many(new, on_progress))
 
     def transaction_item(self, task: NewTask) -> dict[str, Any]:
         """Return an entry for a TransactWriteItems of your own, so that a record of yours and its
@@ -213,7 +214,7 @@ class Queue(Producer):
         # boto3 takes long to import, and not every process that imports lifoq connects.
         from lifoq.aws.dynamo_expressions import put_request, update_request  # noqa: PLC0415
 
-        write, table = self.store.new_write(task), self.store.table.name
+        write, table = self.store.new_write(telemetry.in_current_trace(task)), self.store.table.name
         if isinstance(write, Put):
             return {"Put": put_request(table, write.item, over=write.over)}
         return {"Update": update_request(table, *write)}

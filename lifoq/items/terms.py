@@ -383,8 +383,9 @@ TERMS: Final = (
         rule=Trace(),
         sentence="The trace that the task belongs to, as the W3C writes it.",
         more="Task code finds it as `context.traceparent`, and follow-up tasks inherit it. "
-        "[Traces](how-to/around-attempts.md#traces).",
-        by_default="none; of a follow-up, its task's; over HTTP, the header's",
+        "[Traces](how-to/opentelemetry.md#what-carries-the-trace).",
+        by_default="with OpenTelemetry, the put's span; else none; of a follow-up, its task's; "
+        "over HTTP, the header's",
         doors=NOT_RECURRING,
         attribute=Attribute.TRACEPARENT,
         item_note="What is no W3C traceparent counts as none.",

@@ -15,8 +15,8 @@ import lifoq
 ROOT = Path(__file__).parents[2]
 LIBRARY = ("errors", "metrics", "basics", "items", "ingest", "store", "aws", "health", "ends")
 WORKER = ("handlers", "settings", "limits", "backlog", "process_state", "run", "sweep")
-LIBRARY += (*(f"worker.{room}" for room in WORKER), "worker", "targets", "environment", "client")
-LIBRARY += ("operating", "api")
+LIBRARY += ("telemetry", *(f"worker.{room}" for room in WORKER), "worker", "targets")
+LIBRARY += ("environment", "client", "operating", "api")
 CLOUD = ("basics", "http_server", "tables", "table_rules", "functions", "events", "moto_adapter")
 CLOUD += ("deployments", "api", "cloud", "dev")
 ROOMS = (

@@ -50,8 +50,8 @@ class Context:
         self.key: str | None = task.key
         """The key that the producer gave; None if there is none."""
         self.traceparent: str | None = task.traceparent
-        """The W3C traceparent of the trace that the task belongs to; None if the producer gave
-        none."""
+        """The W3C traceparent of the trace that the task belongs to; None if it is in none. Where
+        the worker uses OpenTelemetry, it names the span of this attempt."""
         self.attempt: int = task.attempts
         """The number of the attempt, from 1."""
         self.max_attempts: int = max_attempts

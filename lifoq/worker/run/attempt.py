@@ -4,11 +4,13 @@ handler runs, and its outcome is written."""
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import partial
 from typing import Any, Final
 
+from lifoq import telemetry
 from lifoq.basics.host import MICROSECONDS, Outbox, OutOfThreads, microseconds
 from lifoq.basics.times import spoken
 from lifoq.errors import (
@@ -74,6 +76,13 @@ _SETTLED_AS: Final[dict[type[Outcome], Settlement]] = {
     TryAgain: Settlement.RETRIED,
     Cancel: Settlement.CANCELLED,
 }
+
+
+_NOT_WRITTEN: Final = {
+    Settlement.LEASE_LOST: TaskError(type="LeaseLost", message="the task went on without it"),
+    Settlement.UNSETTLED: TaskError(type="Unsettled", message="its outcome was not written"),
+}
+_CANCELLED: Final = TaskError(type="Cancelled", message="somebody has cancelled the task")
 
 
 class Interrupted(Exception):
@@ -173,7 +182,30 @@ class Settled:
     row: Candidate | None = None
     delay: float = 0.0
     """Seconds until the next attempt is due, if the task waits for one."""
+    outcome: Outcome | None = None
+    """The outcome that was written; None if none was."""
     unexpected: Exception | None = None
+
+    @property
+    def error(self) -> TaskError | None:
+        """The error that the attempt ended with; None after a success."""
+        match self.outcome:
+            case None:
+                return _NOT_WRITTEN[self.how]
+            case Succeed():
+                return None
+            case Cancel(error=None):
+                return _CANCELLED
+            case written:
+                return written.error
+
+    @property
+    def is_fault(self) -> bool:
+        """True if the attempt counts as failed."""
+        match self.outcome:
+            case Succeed() | Cancel() | TryAgain(counts=False):
+                return False
+        return True
 
 
 @dataclass(frozen=True)
@@ -349,7 +381,7 @@ class Attempts:
         if not attempts:  # their time is over
             call.returned(refused=False, signal=LoadSignal.UNTOLD)
             return
-        with handling([attempt.task.task_id for attempt in attempts]):
+        with handling([attempt.task.task_id for attempt in attempts]), self._traced(call, attempts):
             answers = ask(
                 call.kind,
                 [attempt.task.payload for attempt in attempts],
@@ -369,6 +401,21 @@ class Attempts:
             self._settle_beside(attempt, outcome)
         for attempt, outcome in left[:1]:
             self._settle(attempt, outcome)
+
+    def _traced(
+        self, call: Call[Attempt], attempts: Sequence[Attempt]
+    ) -> AbstractContextManager[object]:
+        """Begin the span of the call, where the process traces. What the attempts send on, and
+        their follow-up tasks, lead back to it."""
+        tasks, batched = [attempt.task for attempt in attempts], call.kind.batch is not None
+        call.span = telemetry.call_span(tasks, batched=batched, now=self._host.now())
+        if call.span is None:
+            return nullcontext()
+        if (own := call.span.traceparent) is not None:
+            for attempt in attempts:
+                attempt.task = replace(attempt.task, traceparent=own)
+                attempt.context.traceparent = own
+        return call.span.current()
 
     def _outcome(self, answer: Any, attempt: Attempt) -> Outcome:
         if isinstance(answer, Raised):
@@ -416,6 +463,7 @@ class Attempts:
             self._settle(attempt, outcome)
 
     def _settle(self, attempt: Attempt, outcome: Outcome) -> None:
+        decided = self._host.now()
         try:
             settled = attempt.settled = self._write(attempt, outcome)
             if settled.how is not Settlement.UNSETTLED:
@@ -423,6 +471,9 @@ class Attempts:
         except Exception as error:
             log.exception("task %s could not be settled", attempt.task.task_id)
             settled = Settled(attempt=attempt, how=Settlement.UNSETTLED, unexpected=error)
+        if (span := attempt.call.span) is not None:
+            task_id, is_fault = attempt.task.task_id, settled.is_fault
+            span.settled(task_id, settled.error, is_fault=is_fault, decided=decided)
         self._mailbox.put(settled)
 
     def _write(self, attempt: Attempt, outcome: Outcome) -> Settled:
@@ -458,7 +509,7 @@ class Attempts:
             else:
                 how = _SETTLED_AS[type(outcome)]
                 delay = outcome.delay if isinstance(outcome, TryAgain) else 0.0
-                return Settled(attempt=attempt, how=how, row=row, delay=delay)
+                return Settled(attempt=attempt, how=how, row=row, delay=delay, outcome=outcome)
 
     def _renew(self, attempt: Attempt) -> None:
         if attempt.context.lease_lost:

@@ -16,6 +16,7 @@ from lifoq.worker.limits.limits import Limits
 from lifoq.worker.limits.load_signal import LoadSignal
 
 if TYPE_CHECKING:
+    from lifoq.telemetry.calls import CallSpan  # not where nobody traces
     from lifoq.worker.handlers.async_handlers import AsyncHandlers  # not where nothing is async
 
 Attempt = TypeVar("Attempt")
@@ -40,6 +41,8 @@ class Call(Generic[Attempt]):
         )
         self.answers: dict[str, Any] = {}
         """The answers that a batch's handler has given for single tasks, by task id."""
+        self.span: CallSpan | None = None
+        """The span of the handler's call, once it begins; None where the process does not trace."""
         self._limits = limits
         self._host = host
         self._entered = host.monotonic()
