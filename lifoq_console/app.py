@@ -62,7 +62,8 @@ SCAN: Final = 2_000
 
 ENDED: Final = (Status.SUCCESS, Status.CANCELLED)
 """In no index: their lists show what a part of the table holds."""
-STATUSES: Final = {TaskNotFound: 404, StoreUnavailable: 503, QueueMisconfigured: 503}
+NOT_FOUND: Final = 404
+STATUSES: Final = {TaskNotFound: NOT_FOUND, StoreUnavailable: 503, QueueMisconfigured: 503}
 """HTTP's status for what the queue raises; a request that makes no sense is a 400."""
 FILTERS: Final = ("type", "key", "error", "text", "shape", "older", "newer")
 """Fields of a list's form."""
@@ -168,7 +169,7 @@ class Pages:
     def overview(self, request: Request) -> Response:
         chosen = _range(request)
         stats = self._subject.look()
-        traffic = self._subject.traffic(RANGES[chosen])
+        traffic = self._subject.traffic(RANGES[chosen].step)
         paused = self._subject.is_paused
         return self._page(
             "overview",
@@ -200,7 +201,7 @@ class Pages:
         chosen, task_type = _range(request), request.query_params.get("name", "")
         self._subject.glance()
         seen = sample(self._queue)
-        history = type_history(seen.tasks, task_type, now=SYSTEM.now(), step=RANGES[chosen])
+        history = type_history(seen.tasks, task_type, now=SYSTEM.now(), step=RANGES[chosen].step)
         return self._page(
             "type",
             task_type=task_type,
@@ -217,14 +218,16 @@ class Pages:
         self._subject.glance()
         return self._page("workers", workers=find_workers(self._queue), now=SYSTEM.now())
 
-    def ended(self, status: Status, task_type: str) -> Response:
+    def ended(self, status: Status, given: Mapping[str, str]) -> Response:
+        task_type, key = given.get("type", ""), given.get("key", "")
         self._subject.glance()
         seen = sample(self._queue)
-        found = seen.ended(status, task_type)
+        found = seen.ended(status, task_type=task_type, key=key)
         return self._page(
             "ended",
             listed=status,
             task_type=task_type,
+            key=key,
             found=found,
             tasks=found[:PAGE],
             seen=seen,
@@ -234,7 +237,7 @@ class Pages:
     def tasks(self, request: Request) -> Response:
         status = request.query_params.get("status")
         if status in ENDED:
-            return self.ended(Status(status), request.query_params.get("type", ""))
+            return self.ended(Status(status), request.query_params)
         wanted, fields = _wanted(request.query_params, any_case=True)
         self._subject.glance()
         start = request.query_params.get("start") or None
@@ -470,7 +473,7 @@ class Pages:
         return self._failed(request, status, str(error))
 
     def missing(self, request: Request, _error: Exception) -> Response:
-        return self._failed(request, 404, "There is no such page.")
+        return self._failed(request, NOT_FOUND, "There is no such page.")
 
     def _failed(self, request: Request, status: int, sentence: str) -> Response:
         return self._page(
@@ -478,6 +481,7 @@ class Pages:
             status=status,
             sentence=sentence,
             is_unreached=status == STATUSES[StoreUnavailable],
+            is_missing=status == NOT_FOUND,
             is_change=request.method == "POST",
         )
 

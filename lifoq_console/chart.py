@@ -78,7 +78,7 @@ class Chart:
                 yield path, f"{self._clock(start)} UTC: {', '.join(known)}"
 
     def _clock(self, seconds: int) -> str:
-        return words.clock(seconds, days=self.traffic.step > RANGES["6h"])
+        return words.clock(seconds, days=self.traffic.step > RANGES["6h"].step)
 
 
 def charts(traffic: Traffic) -> list[Chart]:
@@ -90,7 +90,7 @@ def charts(traffic: Traffic) -> list[Chart]:
     top, room, longest = _top(most), _top(waiting), _longest(oldest)
     return [
         Chart(
-            title=f"Ended, per {words.duration(traffic.step)}",
+            title=_ended(traffic.step),
             marks=tuple(_stacked(ended, top)),
             most=most,
             top=top,
@@ -127,7 +127,7 @@ def charts_of_type(history: TypeHistory) -> list[Chart]:
     most = max([1.0, *(sum(values[at] or 0 for _, values in ended) for at in range(PARTS))])
     top = _top(most)
     drawn = Chart(
-        title=f"Ended, per {words.duration(history.step)}",
+        title=_ended(history.step),
         marks=tuple(_stacked(ended, top)),
         most=most,
         top=top,
@@ -135,7 +135,19 @@ def charts_of_type(history: TypeHistory) -> list[Chart]:
         traffic=history,
     )
     spreads = (("Wait for the first attempt", history.waits), ("Run", history.runs))
-    return [drawn, *(_spread(title, series, history) for title, series in spreads)]
+    return [
+        drawn,
+        *(
+            _spread(title, series, history)
+            for title, series in spreads
+            if any(_known(values) for values in series.values())
+        ),
+    ]
+
+
+def _ended(step: int) -> str:
+    """Return the title of a chart whose parts stand for so many seconds each."""
+    return f"Ended, per {words.duration(step).removeprefix('1 ')}"
 
 
 def _spread(title: str, series: Mapping[str, Values], history: TypeHistory) -> Chart:

@@ -32,12 +32,14 @@ class Sample:
     more: bool
     """True if the table holds more than was read."""
 
-    def ended(self, status: Status, task_type: str = "") -> list[Task]:
-        """The newest end first."""
+    def ended(self, status: Status, *, task_type: str = "", key: str = "") -> list[Task]:
+        """The newest end first. ``task_type`` and ``key`` narrow it, capital letters or not."""
         found = [
             task
             for task in self.tasks
-            if task.status is status and task_type.casefold() in ("", task.task_type.casefold())
+            if task.status is status
+            and task_type.casefold() in ("", task.task_type.casefold())
+            and key.casefold() in ("", (task.key or "").casefold())
         ]
         return sorted(found, key=lambda task: task.finished_at or 0, reverse=True)
 

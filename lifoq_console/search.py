@@ -59,7 +59,7 @@ def _listed(queue: Queue | Cells, wanted: Wanted) -> Found:
 
 
 def _ended(seen: Sample, wanted: Wanted, status: Status, task_type: str) -> Found:
-    of_status = seen.ended(status, task_type)
+    of_status = seen.ended(status, task_type=task_type)
     found = [task for task in of_status if wanted.finds_text(task)]
     return Found(
         status=status,

@@ -13,8 +13,25 @@ from lifoq.health.sweep_note import LATELY
 from lifoq.metrics import DIMENSION, NAMESPACE, Metric, service
 
 PARTS: Final = 60
-RANGES: Final = {"1h": 60, "6h": 360, "1d": 1_440, "7d": 10_080}
-"""The seconds that one part of the chart stands for, by range: CloudWatch takes whole minutes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """A stretch of time up to now that charts can show."""
+
+    step: int
+    """Seconds that one part of a chart stands for: CloudWatch takes whole minutes."""
+    name: str
+    """The words behind "the last"."""
+
+
+RANGES: Final = {
+    "1h": Range(step=60, name="hour"),
+    "6h": Range(step=360, name="6 hours"),
+    "1d": Range(step=1_440, name="day"),
+    "7d": Range(step=10_080, name="week"),
+}
+"""By what the address of a page has."""
 _ASKED: Final = {
     "done": (Metric.TASKS_SUCCEEDED, "Sum"),
     "failed": (Metric.TASKS_FAILED, "Sum"),

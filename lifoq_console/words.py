@@ -6,9 +6,12 @@ from typing import Any, Final
 
 from lifoq.basics.times import spoken
 from lifoq.errors import InvalidInput
+from lifoq.items.packed import Large
 from lifoq_cli import moments
 
 NONE: Final = "–"
+BEGINNING: Final = 120
+"""Characters of a value in a list."""
 
 
 def duration(seconds: float | None) -> str:
@@ -39,6 +42,18 @@ def counted(value: int, noun: str) -> str:
 def pretty(value: Any) -> str:
     """JSON that a person reads."""
     return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def beginning(value: Any) -> str:
+    """Return the beginning of a value's JSON, in one line."""
+    if isinstance(value, Large):
+        return f"{number(value.size)} bytes, in the queue's bucket"
+    text = ""
+    for part in json.JSONEncoder(ensure_ascii=False).iterencode(value):
+        text += part
+        if len(text) > BEGINNING:
+            return f"{text[:BEGINNING]}…"
+    return text
 
 
 def seconds(field: str, text: str) -> float | None:

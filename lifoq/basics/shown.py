@@ -4,10 +4,11 @@ import re
 from typing import Final
 
 _NAMES: Final = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+    r"[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069"
+    r"\ud800-\udfff\ufeff]"
 )
-"""Characters that move the cursor, colour, erase, end a line, turn the order of letters, or cannot
-be written at all."""
+"""Characters that move the cursor, colour, erase, end a line, turn the order of letters, are not
+seen (two names that differ would look the same), or cannot be written at all."""
 _LINES: Final = re.compile(_NAMES.pattern.replace(r"\x00-\x1f", r"\x00-\x08\x0b-\x1f"))
 
 

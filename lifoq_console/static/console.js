@@ -17,7 +17,8 @@ async function fetchPage(address) {
   const answer = await fetch(address);
   const text = await answer.text();
   const page = new DOMParser().parseFromString(text, "text/html");
-  return { ok: answer.ok, text, main: page.querySelector("main"), nav: page.querySelector("nav") };
+  const [main, nav] = ["main", "nav"].map((part) => page.querySelector(part));
+  return { ok: answer.ok, text, title: page.title, main, nav };
 }
 
 function isFilledIn(field) {
@@ -62,6 +63,7 @@ async function look(main) {
     if (isInUse(main)) {
       return main;
     }
+    document.title = fresh.title; // of the overview it has the headline
     main.replaceWith(fresh.main);
     fresh.main.querySelectorAll("details[open]").forEach(load);
     document.querySelector("nav")?.replaceWith(fresh.nav);
