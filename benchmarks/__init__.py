@@ -18,6 +18,7 @@ NAMES: Final = (
     "beside_others",
     "analytics",
 )
-"""In the order in which they run, and are shown."""
+"""The names, in the order in which they run and are shown."""
 WHEN_NAMED: Final = frozenset({"beside_others", "backlog", "analytics"})
-"""They take the longest, or need what a machine may not have."""
+"""The benchmarks that run only where they are named: they take the longest, or need what a machine
+may not have."""

@@ -32,7 +32,7 @@ _REPORT: Final = re.compile(r"^REPORT .*Duration: ([\d.]+) ms", re.MULTILINE)
 
 
 class Deployment:
-    """Its functions are called trigger, processor and sweep."""
+    """A deployed queue, whose functions are called trigger, processor and sweep."""
 
     def __init__(self, cloud: LocalCloud) -> None:
         self.cloud = cloud

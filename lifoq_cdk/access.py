@@ -1,4 +1,4 @@
-"""Who may do what with a queue."""
+"""The permissions of a queue: who may do what with it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ WORK: Final = Permission(
     indexes=("dynamodb:Query",),
     objects=(GET_OBJECT, PUT_OBJECT),
 )
-"""It puts follow-ups, and the slots of keys."""
+"""The permission to work: it has the puts of follow-ups, and of the slots of keys, too."""
 OPERATE: Final = Permission(
     table=(*_LOOK, "dynamodb:DeleteItem", "dynamodb:UpdateItem"),
     indexes=("dynamodb:Query",),

@@ -21,8 +21,8 @@ from lifoq_cdk.metrics import MINUTE, QueueMetrics, of_table, total
 
 RUNBOOK: Final = "docs/runbook.md in lifoq's repository"
 RUNBOOK_CONTEXT: Final = "lifoq:runbook"
-"""In the application's ``cdk.json``: where your own people read the runbook, such as
-``https://docs.example.com/docs/runbook/``."""
+"""The name in the application's ``cdk.json`` of the address at which your own people read the
+runbook, such as ``https://docs.example.com/docs/runbook/``."""
 DEPLOYMENT_ROUNDS: Final = 5
 """Each of two sweeps: with a sweep a minute, a worker may be deployed ten minutes after its
 producer."""
@@ -34,13 +34,13 @@ _BELOW: Final = cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
 
 @dataclass(frozen=True, kw_only=True)
 class AlarmThresholds:
-    """Beyond these, somebody should look."""
+    """The bounds beyond which somebody should look."""
 
     oldest_waiting_percent_of_deadline: float = 80
     shed_per_minute: float = 0
     failures_per_minute: float = 0
     idle_rounds_per_minute: float = 300
-    """For each processor that may run at a time."""
+    """Idle rounds a minute, for each processor that may run at a time."""
     iterator_age: cdk.Duration = MINUTE
 
     def oldest_waiting_seconds(self, deadline_seconds: float) -> float:
@@ -265,7 +265,7 @@ def iterator_age(function: lambda_.IFunction, label: str | None = None) -> cloud
 
 
 def _runbook(scope: Construct) -> str | None:
-    """InvalidInput."""
+    """Return the address of the runbook, if the application names one. Raises InvalidInput."""
     found = scope.node.try_get_context(RUNBOOK_CONTEXT)
     if found is None or (isinstance(found, str) and found.startswith(("http://", "https://"))):
         return found

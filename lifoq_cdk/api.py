@@ -66,7 +66,7 @@ class QueueApi(Construct):
 
     @property
     def url(self) -> str:
-        """Without a slash at its end."""
+        """The address of the API, without a slash at its end."""
         return self.http_api.api_endpoint
 
     def grant_put(self, grantee: iam.IGrantable) -> iam.Grant:
@@ -82,8 +82,8 @@ class QueueApi(Construct):
         return self._grant("operate", grantee)
 
     def _grant(self, kind: Kind, grantee: iam.IGrantable) -> iam.Grant:
-        """By paths of our own: CDK's grant of ``POST /tasks/{id}/cancel`` is one of ``/tasks/*``,
-        which puts tasks, too."""
+        """Grant operations by paths of our own: CDK's grant of ``POST /tasks/{id}/cancel`` is one
+        of ``/tasks/*``, which puts tasks, too."""
         return iam.Grant.add_to_principal(
             grantee=grantee,
             actions=["execute-api:Invoke"],

@@ -199,7 +199,7 @@ def _queues(queues: Mapping[str, sqs.IQueue]) -> cloudwatch.GraphWidget:
 
 
 def _capacity(table: dynamodb.ITable) -> list[cloudwatch.GraphWidget]:
-    """On-demand request units: what DynamoDB bills."""
+    """Return the charts of request units on demand, which DynamoDB bills."""
     return [
         _graph(
             f"{kind} units per minute",

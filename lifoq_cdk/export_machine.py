@@ -264,7 +264,8 @@ _HISTORY: Final = (
 
 
 def _span(window_minutes: int) -> str:
-    """From, to and UTC day: of the last window that has ended, or of the day's first moment."""
+    """Return the expression of an export's begin, end and UTC day: those of the last window that
+    has ended, or of the day's first moment."""
     window = window_minutes * MINUTE * 1000
     return (
         "{% ("

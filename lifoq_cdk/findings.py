@@ -44,7 +44,8 @@ def allow(
 
 
 def accept_secret(construct: IConstruct, secret: secretsmanager.ISecret) -> None:
-    """That ``secret`` may be read: of one that is known by its name, CDK cannot tell the ARN."""
+    """Accept that ``secret`` may be read. CDK cannot tell the ARN of a secret that is known by its
+    name."""
     if secret.secret_full_arn is None:
         accept_wildcard(construct, f"{secret.secret_arn}-??????", SIX_CHARACTERS)
 

@@ -53,9 +53,9 @@ class Surroundings:
     def log_group(
         self, scope: Construct, construct_id: str, name: str | None = None
     ) -> logs.LogGroup:
-        """Without one of its own, what logs makes one that keeps everything for ever. ``name``:
-        where it must have one; then it goes with its stack, or it would be in the way of the next.
-        """
+        """Make a log group. A function without one of its own makes one that keeps everything for
+        ever. ``name``: where it must have one; then it goes with its stack, or it would be in the
+        way of the next."""
         kept = cdk.RemovalPolicy.DESTROY if name else self.state.removal_policy
         return logs.LogGroup(
             scope,
@@ -186,8 +186,9 @@ class QueueFunction(lambda_.Function):
         allow(self.execution_role, actions, *resources, why=why)
 
     def _allow_objects(self, state: QueueState, *actions: str) -> None:
-        """Where the queue has a bucket for what is large: tell the function which, and let it do
-        these to its objects; and see whether a task is there before it puts one with an object."""
+        """Tell the function the queue's bucket for large values, if there is one, and let it do
+        these actions to the bucket's objects; and let it see if a task is there before it puts one
+        with an object."""
         if state.large_bucket:
             self.add_environment(Variable.BUCKET.value, state.large_bucket.bucket_name)
             self.allow(["dynamodb:GetItem"], state.table.table_arn)
@@ -212,7 +213,7 @@ class QueueFunction(lambda_.Function):
 
 
 def _size(name: str, value: str) -> int:
-    """In bytes."""
+    """Return a size in bytes."""
     return len((name + _TOKEN.sub(" " * NAME_BYTES, value)).encode())
 
 

@@ -27,7 +27,7 @@ class AsyncInvocation:
     retry_attempts: int
 
     def check(self, timeout: cdk.Duration) -> None:
-        """``InvalidInput`` where a function with this timeout is too old for its retries."""
+        """Raise ``InvalidInput`` where a function with this timeout is too old for its retries."""
         known.check(max_event_age=self.max_event_age, retry_attempts=self.retry_attempts)
         needed = limits.event_age_needed_seconds(
             retry_attempts=self.retry_attempts, timeout_seconds=round(timeout.to_seconds())
@@ -54,18 +54,18 @@ NOTHING: Final = Permission(table=(), objects=())
 class Row:
     construct: str
     folder: str
-    """Its handler's folder in ``lifoq_functions``."""
+    """The folder of its handler in ``lifoq_functions``."""
     does: str
     seconds: int | None
-    """Its timeout; None: it follows from the queue's settings."""
+    """The timeout; None: it follows from the queue's settings."""
     asynchronous: AsyncInvocation = ONCE
     table: bool = True
     """True if the function is told the queue's table, and how long tasks live."""
     may: Permission = NOTHING
     kicks: Variable | None = None
-    """By which it is told the topic that it kicks by."""
+    """The variable that tells it the topic that it kicks by."""
     stream: Sequence[Pattern] = ()
-    """Which of the table's changes invoke it."""
+    """The changes of the table that invoke it."""
     task_code: Literal["imports", "runs"] | None = None
     """One that imports the task code has its environment and layers; one that runs it also its
     memory, network and permissions. Others have 256 MB."""

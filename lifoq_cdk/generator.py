@@ -57,10 +57,11 @@ class RecurringTask:
     """The schedule in EventBridge Scheduler's words: ``rate(1 hour)``, ``cron(0 3 * * ? *)``."""
     payload: Any = None
     key: str | None = None
-    """Whom or what the task is for, such as a device or a customer."""
+    """The person or thing that the task is for, such as a customer or a device."""
     if_exists: IfExists = "keep"
-    """With ``"replace"`` its id is its name alone, so that its newest run counts: one that waits is
-    replaced, and after one that is TAKEN the task runs again."""
+    """The rule for an id that is in use. With ``"replace"`` the task's id is its name alone, so
+    that its newest run counts: one that waits is replaced, and after one that is TAKEN the task
+    runs again."""
     deadline: cdk.Duration | None = None
     """The time that the task may wait before it is shed; the queue's deadline by default."""
     head_start: cdk.Duration | None = None
@@ -85,7 +86,8 @@ class RecurringTask:
         return self.name if self.if_exists == "replace" else f"{self.name}-{SCHEDULED_TIME}"
 
     def check(self, longest: float) -> None:
-        """InvalidInput where it does not fit a queue whose deadline is ``longest`` seconds."""
+        """Raise InvalidInput where the task does not fit a queue whose deadline is ``longest``
+        seconds."""
         for name in ("deadline", "head_start"):
             length = getattr(self, name)
             if length and length.to_seconds(integral=False) > longest:

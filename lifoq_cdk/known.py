@@ -6,7 +6,7 @@ from lifoq.errors import InvalidInput
 
 
 def check(**settings: object) -> None:
-    """``InvalidInput`` where a number, a text or a duration is a token, such as a template's
+    """Raise ``InvalidInput`` where a number, a text or a duration is a token, such as a template's
     parameter: nothing could be checked, and nothing computed from it."""
     for name, value in settings.items():
         if _is_token(value):

@@ -63,5 +63,6 @@ def generator_timeout_seconds(load_seconds: float) -> int:
 
 
 def event_age_needed_seconds(*, retry_attempts: int, timeout_seconds: int) -> int:
-    """For all retries of a function that fails at its timeout each time."""
+    """Return the age of an event after all retries of a function that fails at its timeout each
+    time."""
     return sum(wait + timeout_seconds for wait in RETRY_WAITS_SECONDS[:retry_attempts])

@@ -28,7 +28,7 @@ from lifoq_cdk.worker_scaling import scale
 from lifoq_cdk.workers import WorkerScaling
 
 STOP: Final = cdk.Duration.seconds(120)
-"""Between SIGTERM and SIGKILL, at the most on Fargate; Spot gives as long a notice."""
+"""The time between SIGTERM and SIGKILL: the most on Fargate; Spot gives as long a notice."""
 LONGEST_GRACE: Final = cdk.Duration.seconds(110)
 """The rest of it is for what is still at work then: it is handed back to the queue."""
 LONGEST_PROTECTION: Final = cdk.Duration.hours(48)

@@ -185,8 +185,9 @@ class LifoQueue(Construct):
 
     @property
     def events_topic(self) -> sns.Topic:
-        """Where the end of each task is published: add subscriptions to it, with filter policies by
-        ``status``, ``taskType`` and ``taskKey``. InvalidInput where it was not asked for."""
+        """The topic to which the end of each task is published: add subscriptions to it, with
+        filter policies by ``status``, ``taskType`` and ``taskKey``. Raises InvalidInput where it
+        was not asked for."""
         if self._events_topic is None:
             raise InvalidInput(
                 "events", None, "publish to no topic: give the queue events=TaskEvents()"
@@ -437,7 +438,8 @@ class LifoQueue(Construct):
         self._events_mapping = read(function, ends)
 
     def _subscribe(self, topic: sns.ITopic, function: QueueFunction) -> None:
-        """With a queue for kicks that SNS could not hand over to Lambda at all."""
+        """Subscribe a function to a topic, with a queue for kicks that SNS could not hand over to
+        Lambda at all."""
         topic.add_subscription(
             subscriptions.LambdaSubscription(function, dead_letter_queue=self.dead_letters)
         )
@@ -552,14 +554,14 @@ class LifoQueue(Construct):
 
 
 def _tell_when_it_was_created(function: QueueFunction) -> None:
-    """By a group without schedules: CloudFormation tells its date, which no update moves, and of
-    nothing else that a queue has."""
+    """Tell a function when it was created, by a group without schedules: CloudFormation tells that
+    group's date, which no update moves, and no date of anything else that a queue has."""
     birth = scheduler.CfnScheduleGroup(function, "Birth")
     function.add_environment(Variable.DEPLOYED.value, birth.attr_creation_date)
 
 
 def _unique_name(scope: Construct) -> str:
-    """By the stack's name and the construct's path in it."""
+    """Return a name that is made of the stack's name and the construct's path in it."""
     return cdk.Names.unique_resource_name(
         scope, max_length=LONGEST_NAME, separator="-", allowed_special_characters="-"
     )

@@ -23,7 +23,7 @@ from lifoq_cdk.state import EXPORTS_PREFIX
 from lifoq_project.asset import Asset, build_report
 
 LAG_MINUTES: Final = 10
-"""After a window's end: DynamoDB can export it some five minutes later."""
+"""Minutes between a window's end and its export: DynamoDB can export it some five minutes later."""
 MINUTES_PER_HOUR: Final = 60
 MINUTES_PER_DAY: Final = 24 * 60
 

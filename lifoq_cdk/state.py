@@ -19,14 +19,15 @@ from lifoq_cdk.findings import accept
 from lifoq_cdk.key import open_to_services
 
 EXPORTS_PREFIX: Final = "exports"
-"""Where table exports lie in the export bucket."""
+"""The prefix of table exports in the export bucket."""
 REPORTS_PREFIX: Final = "reports"
-"""Where the Spark job writes its results."""
+"""The prefix of the Spark job's results."""
 GET_OBJECT: Final = "s3:GetObject"
 PUT_OBJECT: Final = "s3:PutObject"
 DELETE_OBJECT: Final = "s3:DeleteObject"
 LIST_BUCKET: Final = "s3:ListBucket"
-"""Who may not list is told of an object that is gone that he may not read it."""
+"""The permission to list. A caller without it is told of an object that is gone that it may not be
+read."""
 OBJECTS: Final = "Objects of the one bucket for large payloads, whose names are drawn."
 """Why whoever may use some of them may use all."""
 POINT_IN_TIME_DAYS: Final = 35
@@ -91,7 +92,7 @@ class QueueState(Construct):
             "tell who did.",
         )
         self.large_bucket = self._objects if large_payload_retention else None
-        """For what is large, where the queue has any."""
+        """The bucket for large values; None where the queue has none."""
         self.alarm_topic = alarm_topic or self._alarm_topic()
 
     @property

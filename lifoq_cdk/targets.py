@@ -31,6 +31,6 @@ def permissions(targets: Mapping[str, Target]) -> Iterator[iam.PolicyStatement]:
 
 
 def secret_arn(name: str) -> str:
-    """With the six characters that Secrets Manager adds to the name."""
+    """Return the ARN of a secret, with the six characters that Secrets Manager adds to the name."""
     place = f"{cdk.Aws.REGION}:{cdk.Aws.ACCOUNT_ID}"
     return f"arn:{cdk.Aws.PARTITION}:secretsmanager:{place}:secret:{name}-??????"

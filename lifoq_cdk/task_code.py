@@ -42,7 +42,7 @@ SETTABLE = (own.CHOICE,)
 
 
 def check_variables(*names: str) -> None:
-    """InvalidInput where one is not for task code to set, or for Lambda to take."""
+    """Raise InvalidInput where a variable is not for task code to set, or for Lambda to take."""
     for name in names:
         reserved = name.startswith(RESERVED) and name not in SETTABLE
         if not re.fullmatch("[A-Za-z][A-Za-z0-9_]+", name) or reserved:
@@ -69,19 +69,21 @@ class TaskCode:
     secrets: Mapping[str, secretsmanager.ISecret | secretsmanager.Secret] = field(
         default_factory=dict
     )
-    """By environment variable, which will hold the secret's name. The code may read the secret."""
+    """Secrets by environment variable: the variable holds the secret's name, and the code may read
+    the secret."""
     targets: Mapping[str, Target] = field(default_factory=dict)
     """Task types that are configured, beside those of the code."""
     initial_policy: Sequence[iam.PolicyStatement] = ()
     managed_policies: Sequence[iam.IManagedPolicy] = ()
     vpc: ec2.IVpc | None = None
-    """Where the code runs. DynamoDB, SNS and what else it calls must be reachable from there."""
+    """The network in which the code runs. DynamoDB, SNS and what else it calls must be reachable
+    from there."""
     vpc_subnets: ec2.SubnetSelection | None = None
     security_groups: Sequence[ec2.ISecurityGroup] = ()
     layers: Sequence[lambda_.ILayerVersion] = ()
     architecture: lambda_.Architecture = lambda_.Architecture.ARM_64
     memory_size: int = 512
-    """In MB. With it comes CPU: 1769 MB are one."""
+    """The memory in MB. With it comes CPU: 1769 MB are one."""
     ephemeral_storage_size: cdk.Size | None = None
 
     def __post_init__(self) -> None:

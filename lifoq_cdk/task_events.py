@@ -7,7 +7,7 @@ from lifoq.errors import InvalidInput
 
 @dataclass(frozen=True, kw_only=True)
 class TaskEvents:
-    """Who is told of each task's end: SUCCESS, FAILURE, CANCELLED, or SHED."""
+    """The events of each task's end: SUCCESS, FAILURE, CANCELLED, or SHED."""
 
     topic: bool = True
     """True if all ends are published to ``TaskEventsTopic``."""

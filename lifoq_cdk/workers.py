@@ -27,8 +27,8 @@ class WorkerScaling:
     """Open tasks for which there is one worker; by default as many as it does at a time, so that
     each task is begun at once."""
     longest_wait: "cdk.Duration | None" = None
-    """Where a task has waited for longer, there is a slot for each open task; by default a quarter
-    of the queue's deadline."""
+    """The wait of a task from which on there is a slot for each open task; by default a quarter of
+    the queue's deadline."""
 
     def __post_init__(self) -> None:
         if self.min_workers != 0:
@@ -43,8 +43,9 @@ class WorkerScaling:
             raise InvalidInput("backlog_per_worker", self.backlog_per_worker, problem)
 
     def steps(self) -> Iterator[tuple[int, int]]:
-        """From how many wanted workers on there are how many: each number by itself, or, where a
-        policy has no room for so many steps, the next higher one that it has."""
+        """Yield the steps of scaling: from how many wanted workers on there are how many. Each
+        number is a step by itself, or, where a policy has no room for so many steps, the next
+        higher one that it has."""
         sizes = {self.max_workers * step // MOST_STEPS or 1 for step in range(1, MOST_STEPS + 1)}
         before = 0
         for size in sorted(sizes):

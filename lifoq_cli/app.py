@@ -77,7 +77,8 @@ class Root(click.Group):
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Without importing what is not called: it takes seconds, or is not installed."""
+        """Complete a command's name without importing what is not called: it takes seconds, or is
+        not installed."""
         names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
         own = [CompletionItem(name, help=self._short_help(name)) for name in names]
         return [*own, *click.Command.shell_complete(self, ctx, incomplete)]
@@ -167,7 +168,8 @@ def _number(code: object) -> int:
 
 
 def _unwritten(error: Exception) -> str | None:
-    """Where the disk is full that an answer goes to."""
+    """Return the sentence of an answer that could not be written, since the disk is full; None for
+    another error."""
     if not isinstance(error, OSError) or error.errno not in (errno.ENOSPC, errno.EDQUOT):
         return None
     return f"{error.filename or 'the answer'} could not be written: {error.strerror}"

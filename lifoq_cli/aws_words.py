@@ -5,7 +5,7 @@ from typing import Any
 
 
 def sentence(error: Exception) -> str | None:
-    """None where it is no error of theirs."""
+    """Return the sentence for an error of boto3 or botocore; None for an error of others."""
     if "botocore" not in sys.modules:
         return None
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - it was imported

@@ -15,7 +15,8 @@ from lifoq_cli.progress import progress
 from lifoq_cli.session import Session
 
 PREFIX: Final = "exports/by-hand"
-"""In the queue's bucket, beside the scheduled exports, and forgotten with them."""
+"""The prefix of these exports in the queue's bucket: they lie beside the scheduled ones, and are
+forgotten with them."""
 SHORTEST, LONGEST = 15 * moments.MINUTE, moments.DAY
 """Seconds that DynamoDB exports of changes."""
 POLL: Final = 5.0

@@ -16,7 +16,7 @@ class BadFolderFile(LifoqError):
 
 @dataclass(frozen=True, kw_only=True)
 class FolderFile:
-    """In this folder, or in the nearest one above it that has one."""
+    """The settings of the file in this folder, or in the nearest one above it that has one."""
 
     queue: tuple[str, ...] = ()
     """The queue's name; several where it is made of cells."""
@@ -24,7 +24,7 @@ class FolderFile:
 
 
 def read(folder: Path) -> FolderFile:
-    """Empty where there is none. BadFolderFile."""
+    """Return the settings of a folder; empty ones where there is no file. Raises BadFolderFile."""
     for place in (folder, *folder.parents):
         if (place / FILE).is_file():
             return _parsed(place / FILE)

@@ -70,7 +70,7 @@ class Pause:
     is_so: bool
     note: PauseNote | None = None
     told: str | None = None
-    """Who paused the queue, and how it goes on; None if nobody noted it."""
+    """The sentence on who paused the queue, and how it goes on; None if nobody noted it."""
 
     @classmethod
     def of(cls, session: Session) -> "Pause":
@@ -213,7 +213,7 @@ def list_(
 
 
 def search(queue: Queues, wanted: Wanted, *, limit: int) -> tuple[list[Task | DamagedTask], bool]:
-    """At most ``limit`` tasks, however rare they are, and whether there may be more."""
+    """Return at most ``limit`` tasks, however rare they are, and True if there may be more."""
     found: list[Task | DamagedTask] = []
     start: str | None = None
     while True:

@@ -34,7 +34,7 @@ def moment(text: str) -> datetime:
 
 
 def moment_to_come(text: str) -> datetime:
-    """ValueError, also of one that has passed."""
+    """Return a moment to come. Raises ValueError, also for one that has passed."""
     found = moment(text)
     if found <= datetime.now(UTC):
         raise ValueError(f"{text} has passed: leave it out, and the task enters the queue at once")
@@ -42,7 +42,7 @@ def moment_to_come(text: str) -> datetime:
 
 
 def duration_or_moment(text: str) -> float | datetime:
-    """ValueError."""
+    """Return a duration or a moment. Raises ValueError."""
     for convert in (duration, moment):
         try:
             return convert(text)
@@ -55,7 +55,7 @@ def duration_or_moment(text: str) -> float | datetime:
 
 
 def local(microseconds: int, *, now: int) -> str:
-    """This machine's time, and how far away it is: ``09:30:00, 3 min ago``."""
+    """Return a time by this machine's clock, and how far away it is: ``09:30:00, 3 min ago``."""
     there = datetime.fromtimestamp(microseconds / MICROSECONDS).astimezone()
     today = datetime.fromtimestamp(now / MICROSECONDS).astimezone().date()
     clock = f"{there:%H:%M:%S}" if there.date() == today else f"{there:%Y-%m-%d %H:%M:%S}"

@@ -81,7 +81,7 @@ def task_type(command: F) -> F:
 
 
 def asks(command: F) -> F:
-    """For a command that asks before it does what cannot be undone."""
+    """Let a command ask before it does what cannot be undone."""
     return click.option(
         "--yes", is_flag=True, expose_value=False, callback=_remember, help="Do not ask."
     )(command)

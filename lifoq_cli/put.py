@@ -96,7 +96,7 @@ def put(
 
 
 def _payload(text: str | None) -> Any:
-    """InvalidInput."""
+    """Return the payload that the text holds. Raises InvalidInput."""
     if text is None:
         return None
     if text.startswith(_FILE):
@@ -112,7 +112,7 @@ def _payload(text: str | None) -> Any:
 
 
 def _json(text: str | bytes) -> Any:
-    """ValueError."""
+    """Return the value of JSON text. Raises ValueError."""
     try:
         return json.loads(text)
     except RecursionError as error:

@@ -5,7 +5,7 @@ from lifoq.errors import InvalidInput, LifoqError
 
 
 class TooOld(LifoqError):
-    """This lifoq is older than the one that the queue was deployed by."""
+    """Raised where this lifoq is older than the one that the queue was deployed by."""
 
 
 def numbers(release: str) -> tuple[int, ...]:

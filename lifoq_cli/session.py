@@ -143,7 +143,7 @@ class Session:
         return bool(self.given.get("json"))
 
     def answer(self, value: Any, show: Callable[[Console], None]) -> None:
-        """On the standard output: ``value`` as JSON, or for people, as ``show`` prints it."""
+        """Print ``value`` to the standard output, as JSON, or for people, as ``show`` prints it."""
         if self.as_json:
             print_json(value)
         elif self.console.is_terminal:
@@ -156,13 +156,14 @@ class Session:
 
     @cached_property
     def console(self) -> Console:
-        """For people, and for pipes between people: coloured and as wide as the terminal, if there
-        is one."""
+        """The console for people, and for pipes between people: coloured and as wide as the
+        terminal, if there is one."""
         terminal = sys.stdout.isatty() if sys.stdout else False
         return PlainConsole(soft_wrap=not terminal, width=None if terminal else WIDE)
 
     def tell(self, sentence: str) -> None:
-        """To the standard error, which leaves the standard output to the answer."""
+        """Print a sentence to the standard error, which leaves the standard output to the
+        answer."""
         tell(sentence)
 
     def interrupted(self, done: str) -> click.exceptions.Exit:
@@ -184,7 +185,7 @@ class Session:
 
 
 def tell(sentence: object, *, nl: bool = True) -> None:
-    """To the standard error."""
+    """Print a sentence to the standard error."""
     click.echo(harmless(str(sentence), lines=True), err=True, nl=nl)
 
 

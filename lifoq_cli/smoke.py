@@ -163,7 +163,7 @@ class Trial:
         )
 
     def recovers(self) -> str:
-        """After the processors go on."""
+        """Check, after the processors go on, that a task whose worker was lost runs again."""
         if self.lost is None:
             raise Wrong("no task was claimed that could be lost, since the queue was not paused")
         self._result(self.lost)

@@ -14,7 +14,8 @@ from lifoq.basics.shown import harmless
 from lifoq.errors import InvalidInput
 
 TYPED: Final = "lifoq_cli.typed"
-"""In a context's ``meta``: by option, the text that was typed, where it was converted."""
+"""The key in a context's ``meta`` of the texts that were typed, by option, where they were
+converted."""
 SPEAKS: Final = "speaks_of_options"
 """A mark of callbacks that do."""
 LONGEST: Final = 100

@@ -123,7 +123,7 @@ class DeployedStage:
 
     @property
     def processing(self) -> Processing | None:
-        """Its switch; None where there is nothing to switch yet."""
+        """The switch of the stage's processors; None where there is nothing to switch yet."""
         if not any(stack["StackName"] == self._stack("queue") for stack in self.stacks):
             return None
         return Processing.connect(self._name, region_name=self._session.region_name)

@@ -92,7 +92,8 @@ class Stage:
 
 
 def task_code(**needs: Any) -> TaskCode:
-    """This repository's, in ``functions/tasks.py``. ``needs``: what ``TaskCode`` takes beside."""
+    """Return this repository's task code, in ``functions/tasks.py``. ``needs``: what ``TaskCode``
+    takes beside."""
     return TaskCode(FUNCTIONS, module=TASKS, **needs)
 
 

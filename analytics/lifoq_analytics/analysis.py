@@ -1,4 +1,4 @@
-"""From exports to tables and answers: the steps of a run, in their order."""
+"""The steps of a run, in their order: from exports to tables and answers."""
 
 import json
 import posixpath
@@ -146,7 +146,8 @@ class Analysis:
         )
 
     def _span(self, records: Sequence[Record], intake: Intake, as_of: int) -> Span:
-        """From the first task that a line tells of, or else from when the exports begin."""
+        """Return the report's span: it begins with the first task that a line tells of, or else
+        with the exports."""
         earliest = [
             record.earliest
             for record in records

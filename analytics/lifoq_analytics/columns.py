@@ -33,12 +33,12 @@ def column(values: Array, kind: pa.DataType | None = None) -> pa.Array:
 
 
 def between(start: Array, end: Array) -> Array:
-    """From one time to another; ``NEVER`` where either never came."""
+    """Return the time from one moment to another; ``NEVER`` where either never came."""
     return np.where((start == NEVER) | (end == NEVER), NEVER, end - start)
 
 
 def codes(column: pa.ChunkedArray) -> tuple[Array, pa.Array]:
-    """Which of the different words each row has, and these words."""
+    """Return the different words of a column, and for each row the place of its word among them."""
     encoded = column.cast(pa.string()).combine_chunks().dictionary_encode()
     return np.asarray(encoded.indices.to_numpy()).astype(np.int64), encoded.dictionary
 

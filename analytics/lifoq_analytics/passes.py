@@ -69,7 +69,7 @@ class Plan:
     tasks: str
     quarantine: str
     state: str | None
-    """For the images that this run's own files show; None where no state is kept."""
+    """The place of the images that this run's own files show; None where no state is kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,9 +157,10 @@ class Reading:
         return sorted(records, key=lambda record: record.source)
 
     def judge(self, plan: Plan) -> Tally:
-        """After ``records``, which tells how many pieces each partition has: where Spark ends a
-        task that it needs no more, the task's Python sees its pieces end early, and must not write
-        what it has over what another attempt has written."""
+        """Judge the tasks of each partition. Called after ``records``, which tells how many pieces
+        each partition has: where Spark ends a task that it needs no more, the task's Python sees
+        its pieces end early, and must not write what it has over what another attempt has
+        written."""
 
         def judge(partition: int, pieces: Iterable[tuple[int, Any]]) -> Iterator[Tally]:
             if partition < partitions:

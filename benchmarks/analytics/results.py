@@ -9,7 +9,7 @@ class Run(Row):
     tasks: Annotated[int, "tasks"]
     way: Annotated[str, "way"]
     processing_seconds: Annotated[float, "processing, s"]
-    """Without the start of process and session."""
+    """The seconds without the start of process and session."""
     wall_seconds: Annotated[float, "all, s"]
     cpu_seconds: Annotated[float, "CPU, s"]
     """Processor seconds of the process and its children."""

@@ -15,7 +15,7 @@ class Goodput(Row):
     per_second: Annotated[float, "tasks a second"]
     share: Annotated[float, "of those that came", percent]
     wait_ms: Annotated[float, "mean wait, ms"]
-    """From the put to the call, of those that were begun."""
+    """The mean wait from the put to the call, of the tasks that were begun."""
     size: Annotated[float, "tasks a call"]
 
 

@@ -105,7 +105,7 @@ def _slow_system() -> Iterator[str]:
 
 @contextmanager
 def _redis(folder: Path) -> Iterator[tuple[str, psutil.Process]]:
-    """In memory alone, on a free port of this machine."""
+    """Run Redis in memory alone, on a free port of this machine."""
     port = free_port()
     options = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(folder))
     server = psutil.Popen(

@@ -17,7 +17,8 @@ class Contender:
     work: Sequence[str]
     """Starts the workers, four slots together."""
     client: Sequence[str]
-    """With ``put`` it puts the load, with ``count`` it prints the counts."""
+    """The command of the client: with ``put`` it puts the load, with ``count`` it prints the
+    counts."""
     shed: Callable[[Counts, int], int] = lambda counts, _ran: counts["shed"]
     """Return the number of tasks that were shed, told the queue's counts and how many tasks ran."""
     deadline: float

@@ -110,8 +110,8 @@ def outcome(
 
 
 def _warm_up(put: Callable[[], object], deadline: float, log: Path) -> None:
-    """Until as many tasks as there are slots have run; what is put before workers are there may be
-    shed."""
+    """Put tasks until as many as there are slots have run. A task that is put before workers are
+    there may be shed."""
     end = time.monotonic() + LONGEST_START
     while not log.exists() or len(log.read_text().splitlines()) < SLOTS:
         if time.monotonic() > end:

@@ -14,7 +14,7 @@ class Outcome(Row):
     """The share of all puts that started in time."""
     busy: Annotated[float, "downstream busy", percent]
     useful: float
-    """For tasks that started in time."""
+    """The share of the work that went to tasks that started in time."""
     idle_ms: Annotated[float, "idle a task, ms"]
     cpu_ms: Annotated[float, "CPU a task, ms"]
     server_cpu_ms: Annotated[float, "server's CPU, ms"]

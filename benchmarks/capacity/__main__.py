@@ -135,7 +135,7 @@ def _bursts(now: float) -> float:
 
 
 def _drift(now: float) -> float:
-    """From 1 to 2 in 300 s."""
+    """Return the factor at a moment: it goes from 1 to 2 in 300 s."""
     return 1 + min(1.0, max(0.0, now - WARM) / 300)
 
 

@@ -107,7 +107,8 @@ class Refusing(Downstream):
 
 
 class TimingOut(Downstream):
-    """Its callers wait for so long, and no longer; it does their work all the same."""
+    """A downstream whose callers wait for so long, and no longer; it does their work all the
+    same."""
 
     def serve(self, service: float) -> None:
         caller, ended = getcurrent(), False

@@ -61,7 +61,7 @@ class Setup:
     changes: Sequence[tuple[float, float]] = ()
     """When there are how many servers."""
     slower: Callable[[float], float] | None = None
-    """By time: the factor by which services take longer."""
+    """The factor by which services take longer, by time."""
 
 
 @dataclass(kw_only=True)

@@ -15,7 +15,7 @@ class Course(Row):
     delayed: Annotated[int, "DELAYED"]
     tasks_per_second: Annotated[float, "tasks/s"]
     in_one_partition: Annotated[float, "in one partition"]
-    """Where all statuses of an index share it, as in a young table."""
+    """The ceiling where all statuses of an index share one partition, as in a young table."""
 
 
 class Results(Row):

@@ -11,8 +11,8 @@ class Start(Row):
     function: Annotated[str, "function"]
     start_ms: Annotated[float, "ready after, ms"]
     boto3_ms: Annotated[float, "boto3 alone, ms"]
-    """It and a client for each service that the function speaks to; only ``task_events`` imports
-    it."""
+    """The import of boto3 and of a client for each service that the function speaks to; only
+    ``task_events`` imports it."""
     source_kb: float
 
 

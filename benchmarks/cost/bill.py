@@ -13,12 +13,12 @@ MILLION: Final = 1_000_000
 GIGABYTE: Final = 10**9
 MONTH_SECONDS: Final = 730 * 3600
 RETENTION_MONTHS: Final = 7 * 86_400 / MONTH_SECONDS
-"""For which a success is kept, by default."""
+"""The months for which a success is kept, by default."""
 STREAM_READS: Final = 4
 """A second and shard, by Lambda, whether there is something or not
 (https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html)."""
 RUNS_OF: Final = {"one at a time": "one at a time", "backlog": "saturated, then drained"}
-"""Whose units (in virtual time) and whose runs (on the local cloud) make a bill together."""
+"""The loads of which units (in virtual time) and runs (on the local cloud) make a bill together."""
 
 
 def usd(name: str, quantity: float) -> float:

@@ -30,9 +30,9 @@ class Traffic:
     """The calls that were counted in a stretch of time."""
 
     calls: Counter[str] = field(default_factory=Counter)
-    """By action, such as ``dynamodb:Query``."""
+    """The number of calls by action, such as ``dynamodb:Query``."""
     logs: dict[str, str] = field(default_factory=dict)
-    """By function."""
+    """The log of each function."""
     spare_kicks: int = 0
 
     def runs(self, name: str) -> int:

@@ -27,7 +27,7 @@ class Load(NamedTuple):
     """The kind that gets the head start, which is the whole deadline."""
     deadline: float
     counted: tuple[float, float]
-    """From when to when: how much started of what came in between is told."""
+    """The begin and the end of the time in which tasks are counted that come in."""
 
 
 def _spike(draw: random.Random) -> Iterator[Arrival]:

@@ -24,7 +24,7 @@ FOREVER: Final = 10.0 * 365 * 86_400
 WINDOW: Final = 200.0
 """Seconds for which a processor's run claims."""
 LONGEST: Final = 10 * PATIENCE
-"""That a client says that it waits."""
+"""The longest wait that a client says that it has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class Policy:
     threshold: float | None = None
     """The adaptive order's threshold. None: newest first, always; inf: oldest first, always."""
     deadline: float = PATIENCE
-    """After which the queue drops what waits."""
+    """The wait after which the queue drops a task."""
     told: bool = False
     """True if clients say how long they wait (exponentially long): their tasks' deadlines."""
 

@@ -24,7 +24,7 @@ class Outcome(Row):
 
     @property
     def agrees(self) -> bool:
-        """With theory, within 1 % or its own interval."""
+        """True if the result agrees with theory, within 1 % or its own interval."""
         theory = self.theory or 0.0
         return abs(self.in_time - theory) <= max(0.01 * theory, self.ci95 or 0.0)
 
@@ -47,7 +47,7 @@ class Results(Row):
     classes: list[Class]
 
     def class_in_time(self, load: str, tasks: str) -> list[float]:
-        """Without the head start, and with it."""
+        """Return the shares in time of some tasks, without the head start and with it."""
         return [c.in_time for c in self.classes if (c.load, c.tasks) == (load, tasks)]
 
     def of(self, patience: str, order: str) -> Mapping[float, float]:
@@ -57,7 +57,7 @@ class Results(Row):
         }
 
     def ahead(self, patience: str, order: str, other: str) -> list[float]:
-        """By how many points one order has more in time than another, load by load."""
+        """Return the points by which one order has more in time than another, load by load."""
         ours, theirs = self.of(patience, order), self.of(patience, other)
         return [100 * (ours[load] - theirs[load]) for load in ours]
 

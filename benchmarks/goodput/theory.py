@@ -20,15 +20,15 @@ PATIENCE: Final = 10.0
 SHAPE: Final = 1.5
 """The Pareto law's shape: with it, a few clients wait very long."""
 LEAST: Final = PATIENCE * (SHAPE - 1) / SHAPE
-"""For which everybody waits by the Pareto law."""
+"""The wait that everybody has by the Pareto law, at the least."""
 LAWS: Final[Mapping[str, Survival]] = {
     "equal": lambda time: np.where(time <= PATIENCE, 1.0, 0.0),
     "exponential": lambda time: np.exp(-time / PATIENCE),
     "Pareto": lambda time: (LEAST / np.maximum(time, LEAST)) ** SHAPE,
 }
 FINE: Final = 60.0
-"""Up to here integrals go in steps of a hundredth, from here on in steps of a hundredth of what
-they have reached."""
+"""The end of the part in which integrals go in steps of a hundredth; from here on they go in steps
+of a hundredth of what they have reached."""
 FAR: Final = 1e6
 
 
@@ -53,16 +53,17 @@ def oldest_first(load: float, wanted: Survival, deadline: float = math.inf) -> f
 
 
 def best_deadline(load: float, wanted: Survival) -> float:
-    """With which oldest first serves most."""
+    """Return the deadline with which oldest first serves most."""
     time, step = _cells(FINE)
     best = int(np.argmax(_oldest_first(load, wanted, time, step)))
     return float(time[best] + step[best] / 2)
 
 
 def _oldest_first(load: float, wanted: Survival, time: Array, step: Array) -> Array:
-    """For a deadline at the end of each cell. Below the deadline, the work before an arrival has
-    the density p ρ e^−(1−ρ)t, where p is the share that finds none; above it, what was there at the
-    deadline is worked off, which takes a mean service."""
+    """Return what oldest first serves in time, for a deadline at the end of each cell. Below the
+    deadline, the work before an arrival has the density p ρ e^−(1−ρ)t, where p is the share that
+    finds none; above it, what was there at the deadline is worked off, which takes a mean
+    service."""
     here = load * np.exp((load - 1) * time) * step
     ends = load * np.exp((load - 1) * (time + step / 2))
     idle = 1 / (1 + np.cumsum(here) + ends)
@@ -83,7 +84,7 @@ def _busy_period(load: float, time: Array) -> Array:
 
 
 def _cells(until: float) -> tuple[Array, Array]:
-    """Their middles and their widths."""
+    """Return the cells' middles and their widths."""
     edges = np.linspace(0, min(until, FINE), round(100 * min(until, FINE)) + 1)
     if until > FINE:
         steps = math.ceil(100 * math.log(until / FINE))

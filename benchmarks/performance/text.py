@@ -7,7 +7,7 @@ from typing import Any, Final
 DIGITS: Final = 3
 """Significant ones: more would say more than was measured."""
 SMALLEST_SHARE: Final = 0.001
-"""That is told apart from nothing, and from all."""
+"""The smallest share that is told apart from nothing, and from all."""
 
 
 def shown(value: Any) -> Any:
@@ -34,7 +34,8 @@ def number(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """With one decimal; what is not quite nothing or all does not look like it."""
+    """Return a share as a percentage with one decimal. A share that is not quite nothing or all
+    does not look like it."""
     if 0 < share < SMALLEST_SHARE:
         return f"< {number(100 * SMALLEST_SHARE)} %"
     if 1 - SMALLEST_SHARE < share < 1:
@@ -43,7 +44,7 @@ def percent(share: float) -> str:
 
 
 def span(values: Sequence[float]) -> str:
-    """From the least to the greatest."""
+    """Return the least and the greatest of the values as text."""
     values = list(values)
     least, greatest = number(min(values)), number(max(values))
     return least if least == greatest else f"{least} to {greatest}"

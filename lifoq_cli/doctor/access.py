@@ -18,7 +18,7 @@ from lifoq_cli.doctor.patient import Patient
 from lifoq_cli.release import numbers
 
 WHOLE_SECOND: Final = 1.0
-"""To which the header ``Date`` is rounded down."""
+"""Seconds to which the header ``Date`` is rounded down."""
 
 
 def credentials(patient: Patient) -> Iterator[Finding]:
@@ -76,7 +76,7 @@ def parts(patient: Patient) -> Iterator[Finding]:
 
 
 def _parameter(patient: Patient, name: str) -> str:
-    """QueueMisconfigured."""
+    """Return the deployment's parameter. Raises QueueMisconfigured."""
     try:
         answer = patient.account.call("ssm", "get_parameter", Name=name)
     except NotThere as error:

@@ -91,7 +91,8 @@ def doctor(session: Session, name: str | None) -> None:
 
 
 def _examined(patient: Patient, advance: Callable[[int], None]) -> list[Result]:
-    """Without credentials nothing else can be asked. ``advance`` hears how many checks are done."""
+    """Run the checks. Without credentials nothing but the first can be asked. ``advance`` hears how
+    many checks are done."""
     found: list[Result] = []
     for check in CHECKS:
         found.append(_result(check, patient))

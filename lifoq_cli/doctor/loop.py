@@ -26,7 +26,7 @@ _WITHOUT: Final = {
 _AT_WORK: Final = ("Enabled", "Enabling", "Creating", "Updating")
 """States of a mapping."""
 _SUBSCRIBED: Final = {"process": deployment.PROCESSOR, "trigger": deployment.TRIGGER}
-"""Which function each topic kicks."""
+"""The function that each topic kicks."""
 
 
 def functions(patient: Patient) -> Iterator[Finding]:

@@ -128,7 +128,7 @@ def add_flows(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def _happened(tasks: pa.Table) -> dict[str, Array]:
-    """By flow, when it happened to each task."""
+    """Return, by flow, the time at which it happened to each task."""
     enqueued_at, finished_at = moments(tasks["enqueued_at"]), moments(tasks["finished_at"])
     outcome = outcomes(tasks)
 

@@ -1,4 +1,5 @@
-"""Whom the tasks were for: the busiest keys, and how evenly they waited.
+"""The keys that the tasks were for: the busiest ones, and how evenly they waited. A report tells of
+keys where they are few, as customers are; of devices by the million it does not.
 
 A report tells of keys where they are few, as customers are; devices by the million it does not.
 """

@@ -1,4 +1,4 @@
-"""Where it is going, and what it cost: answers that rest on an assumption, which they state."""
+"""The outlook, and the cost: answers that rest on an assumption, which they state."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -23,7 +23,7 @@ WRITE_UNITS: Final = {
 removed. A retry is two writes: back off, and fall due again."""
 
 USD_PER_MILLION_WRITE_UNITS: Final = 0.625
-"""On-demand, us-east-1 (https://aws.amazon.com/dynamodb/pricing/on-demand/)."""
+"""The price on demand in us-east-1 (https://aws.amazon.com/dynamodb/pricing/on-demand/)."""
 
 
 def forecast(buckets: Buckets, span: Span, *, backlog: int) -> dict[str, Any]:
@@ -49,8 +49,8 @@ def forecast(buckets: Buckets, span: Span, *, backlog: int) -> dict[str, Any]:
 
 
 def recent(span: Span) -> tuple[int, int]:
-    """From which bucket up to which one looks to tell the rates of now: one in twenty, and no more
-    than ten. The last is among them once half of it is over."""
+    """Return the first and the last of the buckets that tell the rates of now: one in twenty, and
+    no more than ten. The last bucket is among them once half of it is over."""
     last_is_known = 2 * _covered(span, span.number - 1, span.number) >= span.size
     end = span.number if last_is_known else max(1, span.number - 1)
     return end - min(max(1, end // _RECENT_SHARE), _MOST_RECENT), end

@@ -36,9 +36,9 @@ class Measure:
     values: Array
     """Whole numbers."""
     group: Array
-    """Which of ``groups`` each value belongs to."""
+    """The place in ``groups`` of each value's group."""
     groups: pa.Array
-    """Their names."""
+    """The names of the groups."""
 
     @property
     def keys(self) -> Array:
@@ -70,7 +70,7 @@ def add_histograms(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def ranks(histogram: pa.Table) -> pa.Table:
-    """For each percentile the bin that holds it, and its rank inside that bin, from 1."""
+    """Return, for each percentile, the bin that holds it, and its rank inside that bin, from 1."""
     ordered = histogram.sort_by([(name, "ascending") for name in _BIN])
     up_to, begins, ends = _running(ordered, ("measure", "group"))
     before = np.append(0, up_to)[begins]
@@ -111,7 +111,8 @@ def add_values(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def pick(ranks: pa.Table, values: pa.Table) -> dict[str, dict[str, Percentiles]]:
-    """By the measure's name and the group; where there are no values, there is no entry."""
+    """Return the percentiles by the measure's name and the group. A group without values has no
+    entry."""
     ordered = values.sort_by([(name, "ascending") for name in (*_BIN, "value")])
     up_to, begins, _ = _running(ordered, _BIN)
     before = dict(

@@ -20,7 +20,7 @@ from lifoq_analytics.reading.images import OBSERVATION, ORDERS
 
 
 class Outcome(StrEnum):
-    """Where a task is at the report's moment; each task is at exactly one of these."""
+    """The place of a task at the report's moment; each task is at exactly one of these."""
 
     WAITING = "waiting"
     """PENDING or DELAYED: never claimed, not yet due, or between two attempts."""
@@ -185,7 +185,7 @@ def left_at(enqueued_at: Array, first_taken_at: Array, finished_at: Array, shed_
 
 
 def is_at(outcome: Array, *outcomes: Outcome) -> Array:
-    """By task, whether it is at one of these outcomes."""
+    """Return, for each task, True if it is at one of these outcomes."""
     return np.isin(outcome, [_number(one) for one in outcomes])
 
 
@@ -199,5 +199,5 @@ def _number(outcome: Outcome) -> int:
 
 
 def _is_by_now(merged: pa.Table, as_of: int) -> Array:
-    """By task, whether its image is not from after the report's moment."""
+    """Return, for each task, True if its image is not from after the report's moment."""
     return np.asarray(merged["image_order"].to_numpy() < (as_of + 1) * ORDERS)

@@ -32,7 +32,8 @@ _ALARMS: Final = ("oldest_waiting_seconds",)
 
 
 def read(given: str) -> dict[str, Any]:
-    """From JSON, or from a file that holds it. Raises ``OptionError``."""
+    """Read what the option tells, from JSON or from a file that holds it. Raises
+    ``OptionError``."""
     text = given
     if not given.lstrip().startswith("{"):
         try:

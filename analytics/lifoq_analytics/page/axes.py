@@ -1,4 +1,4 @@
-"""Where an axis has its ticks, and what they say; places are shares of the axis, 0 to 1."""
+"""The ticks of an axis: their places, as shares of the axis from 0 to 1, and what they say."""
 
 import datetime as dt
 import math
@@ -35,7 +35,7 @@ class Tick:
     at: float
     label: str
     minor: bool = False
-    """Left out where there is little room."""
+    """True for a tick that is left out where there is little room."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,12 +83,12 @@ class Values:
 
 
 def rates(most: float, per: Per) -> Values:
-    """From nought to at least ``most`` per second, with even numbers per ``per``."""
+    """Return an axis from nought to at least ``most`` per second, with even numbers per ``per``."""
     return _linear(_step(most * per.seconds) / per.seconds, most, per.rate)
 
 
 def counts(most: int) -> Values:
-    """From nought to at least ``most``, at whole numbers."""
+    """Return an axis from nought to at least ``most``, at whole numbers."""
     return _linear(max(1, _step(most)), most, lambda value: f"{round(value):,}")
 
 

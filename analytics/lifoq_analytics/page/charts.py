@@ -55,7 +55,7 @@ class Plot:
     title: str
     caption: str
     description: str
-    """For who hears the page."""
+    """The chart in words, for who hears the page."""
     keys: Sequence[Key]
     ticks: Sequence[Tick]
     shapes: Sequence[Shape]
@@ -64,7 +64,7 @@ class Plot:
 
 @dataclass(frozen=True, kw_only=True)
 class Stretch:
-    """From where to where, as shares of the time axis."""
+    """The begin and the end of a stretch, as shares of the time axis."""
 
     at: float
     to: float

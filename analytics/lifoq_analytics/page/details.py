@@ -16,7 +16,7 @@ Points = Sequence[Mapping[str, Any]]
 
 OUTCOMES: Final = ("succeeded", "failed", "cancelled", "shed", "waiting", "taken")
 _COLORS: Final = {"succeeded": "served", "claimed": "served"}
-"""Where a colour's name is not the outcome's own."""
+"""The names of colours that are not their outcome's own."""
 _RATES: Final = ("arrivals", "first_claims", "shed")
 _SHOWN: Final = 5
 """Rows of a table of the worst."""
@@ -63,7 +63,7 @@ class Moment:
     """The numbers of one point of the charts."""
 
     at: float
-    """Where its middle lies on the time axis, 0 to 1."""
+    """The place of its middle on the time axis, 0 to 1."""
     cells: Sequence[str]
 
 
@@ -185,7 +185,7 @@ def types(by_type: Mapping[str, Mapping[str, Any]]) -> list[BarRow]:
 
 
 def now(answers: Answers) -> list[str]:
-    """Where it is going, at the rates of the report's last moments."""
+    """Return sentences on where the queue is going, at the rates of the report's last moments."""
     forecast, utilisation = answers["forecast"], answers["utilisation"]
     say = words.teller(answers["window"])
     if forecast["from"] is None or not answers["tasks"]["created"]:

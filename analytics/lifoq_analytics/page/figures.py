@@ -74,7 +74,7 @@ def others(answers: Answers) -> list[Figure]:
 def _figure(
     answers: Answers, key: str, name: str, say: Callable[[Any], str], meaning: str
 ) -> Figure | None:
-    """None where the number is not known."""
+    """Return a figure; None where its number is not known."""
     value: Any = answers
     for part in key.split("."):
         value = value[part]

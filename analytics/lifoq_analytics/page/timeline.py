@@ -68,7 +68,7 @@ class Timeline:
 def of(
     answers: Answers, *, over_time: Points, waits: Points, known: Mapping[str, Any]
 ) -> Timeline | None:
-    """None where there is nothing to draw: no task, or no time.
+    """Return the timeline; None where there is nothing to draw: no task, or no time.
 
     ``known``: what the option ``--about`` tells.
     """

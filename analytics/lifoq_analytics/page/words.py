@@ -23,7 +23,7 @@ _HUNDREDTH: Final = 0.01
 
 
 def duration(seconds: float | None) -> str:
-    """At most two units, and no more digits than matter."""
+    """Return a duration in at most two units, and no more digits than matter."""
     if seconds is None:
         return NONE
     return spoken(seconds).replace(" ", _GAP)
@@ -89,7 +89,7 @@ def number(value: float) -> str:
 
 
 def moment(iso: str) -> str:
-    """To the second; the day is said too."""
+    """Return a moment to the second, with its day."""
     return f"{_time(iso):%Y-%m-%d %H:%M:%S}"
 
 
@@ -108,7 +108,7 @@ def _short(iso: str) -> str:
 
 
 def period(start: str, end: str) -> str:
-    """From when to when, in plain words, and how long that is."""
+    """Return the begin and the end of a period, in plain words, and how long it is."""
     first, last = _time(start), _time(end)
     if start == end:
         return f"{_day(first)}, {first:%H:%M:%S} UTC"

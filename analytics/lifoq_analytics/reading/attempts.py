@@ -27,7 +27,8 @@ _BY: Final = ["task_type", "how", "reason"]
 
 
 def past_attempts(histories: pa.ChunkedArray) -> pa.Array:
-    """By task; null where it has none. An entry that is not lifoq's counts as none."""
+    """Return each task's past attempts; null where it has none. An entry that is not lifoq's counts
+    as none."""
     task, entries = _flattened(histories)
     how, kind = (pc.struct_field(entries, ["M", name, "S"]) for name in ("how", "type"))
     known = pc.is_in(how, _WAYS)

@@ -171,13 +171,14 @@ def _in_cell(cell: str, task_ids: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _slots(table: pa.Table) -> Array:
-    """By row, whether it shows a slot, which the queue keeps beside its tasks."""
+    """Return, for each row, True if it shows a slot, which the queue keeps beside its tasks."""
     ids = pc.fill_null(_attribute(table, Attribute.TASK_ID), "")
     return np.asarray(pc.starts_with(ids, OWN_PREFIX).to_numpy())
 
 
 def _wrong(table: pa.Table, observations: pa.Table) -> Array:
-    """By row, which of ``_REASONS`` there is not to use the line; -1 for none."""
+    """Return, for each row, the place in ``_REASONS`` of the reason not to use the line; -1 for
+    none."""
     status = observations["task_status"].cast(pa.string())
     empty = pc.equal(observations["task_id"], "")
     wrong = (

@@ -30,7 +30,7 @@ class Stretch:
 
 
 def by_cell(stretches: Iterable[Stretch]) -> list[list[Stretch]]:
-    """By cell, in order; of one queue, all of them."""
+    """Return the stretches of each cell, in order; those of one queue are one list."""
     cells: defaultdict[str, list[Stretch]] = defaultdict(list)
     for stretch in sorted(set(stretches)):
         cells[stretch.cell].append(stretch)

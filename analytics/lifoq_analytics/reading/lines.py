@@ -75,12 +75,13 @@ def parse(block: bytes, *, full: bool) -> Lines:
 
 
 def has_image(table: pa.Table) -> pa.ChunkedArray:
-    """By row, whether the line shows a task at all."""
+    """Return, for each row, True if the line shows a task at all."""
     return reduce(pc.or_, (table[name].is_valid() for name in IMAGES if name in table.column_names))
 
 
 def _parsed_at_once(block: bytes, schema: pa.Schema) -> pa.Table | None:
-    """None where a line is not what it should be, or where lines cannot be told from rows."""
+    """Parse a block of lines at once. Return None where a line is not what it should be, or where
+    lines cannot be told from rows."""
     try:
         table = pyarrow.json.read_json(
             pa.BufferReader(block),
