@@ -7,6 +7,7 @@
         └──────▶ Quota of each limit that holds over all workers:
                     renewed by background calls at a quota table in DynamoDB
 
-``adaptive_concurrency`` finds how many tasks of a type the downstream takes at a time, from the
-times that ``attempt_times`` keeps.
+``adaptive_concurrency`` finds how many tasks of a type the downstream takes at a time: it lets the
+number go up and down, ``attempt_times`` measures what that does to attempts, and
+``capacity_estimate`` learns from it.
 """

@@ -8,48 +8,25 @@ The number at work follows a square wave around what is believed to be the capac
       low   ______..............______..............     surely less than c
             |<----- a cycle ----->|
 
-Below c, attempts take as long at the high level as at the low one. Above, they wait: for n at work
-by (n / c - 1) mean times, since the downstream ends c of them in one. So the two levels of a cycle
-tell where c lies between them, and a slow drift of the times, which both share, tells nothing.
-
-What is known of c is a histogram over a scale of logarithms. With each cycle it is blurred, since c
-may have changed, and multiplied by how likely the cycle's times are for each c. The high level is
-the histogram's median and a margin; the low level, its lower quantile, is nearer where c is known
-better. The margin grows as the root of the number, so of several workers on one downstream those
-with less gain on those with more.
+Below c, attempts take as long at the high level as at the low one; above, they wait. So a cycle's
+two levels tell where c lies. ``capacity_estimate`` keeps how likely each c is by all cycles so far.
+The high level is the estimate's median and a margin; the low level, its lower quantile, is nearer
+where c is known better. The margin grows as the root of the number, so of several workers on one
+downstream those with less gain on those with more.
 
 Cycles begin by the time of day, at whole multiples of their period, a power of two: workers that
 share a downstream go up and down together without a word, and each sees the effect of all.
 """
 
 import math
-from collections import deque
-from collections.abc import Callable
 from typing import Final
 
-from lifoq.worker.limits.attempt_times import SHORTEST, Cycle, Sample
+from lifoq.worker.limits.attempt_times import Cycle, Sample
+from lifoq.worker.limits.capacity_estimate import CapacityEstimate
 from lifoq.worker.limits.load_signal import LoadSignal
 
-STEP: Final = 1.1
-"""The ratio between two neighbours of the histogram's scale."""
-LEAST: Final = 0.5
-"""The lowest capacity on the scale: a downstream may be full with one task at work."""
 FIRST: Final = 2
 """Tasks at a time at first, when nothing is known."""
-DOUBT: Final = 0.1
-"""The power of c with which the first histogram falls: a large capacity must be seen first."""
-BLUR: Final = 0.08
-"""The part of each bar that goes to either neighbour in a cycle."""
-SURPRISE: Final = 0.05
-"""The part of the histogram that is spread evenly in each cycle, for sudden changes."""
-OUTLIER: Final = 0.001
-"""The least factor by which a cycle makes any c less likely, against the likeliest."""
-FREE_TIME_CHANGES: Final = 0.6
-"""The usual change of the logarithm of the time without a wait from one cycle to the next."""
-MISFIT: Final = 8.0
-"""The misfit of a cycle that counts for half, even for the likeliest c."""
-LEAST_VARIANCE: Final = 0.0003
-"""The least variance of a level's mean, for times that do not vary at all."""
 LOW_QUANTILE: Final = 0.15
 """The quantile of what was measured that the low level goes by."""
 MARGIN: Final = 0.1
@@ -62,17 +39,14 @@ tried."""
 NARROW, NARROW_IN_NOISE, WIDE = 1.33, 1.4, 2.0
 """The least ratio of the high level to the low one where times do not vary, and where their
 logarithms vary by one or more; and the largest."""
-MOST_GROWTH: Final = 2.0
-"""The largest factor by which the high level grows from one cycle to the next."""
+MOST_GROWTH, MOST_MORE = 2.0, 0.3
+"""The largest factor by which the high level grows from one cycle to the next, and what is added to
+that."""
 LOW_PART: Final = 0.3
 """The part of a cycle that is at the low level."""
 DOWN: Final = 0.5
 """The part of a cycle's attempts beyond which overload means that the downstream is down: then one
 at a time is tried until this is over. After that the histogram counts again as it was."""
-ALONE: Final = 1.5
-"""Tasks at work on average, below which overload is not blamed on their number."""
-BELIEVED: Final = 0.35
-"""The standard deviation of the logarithm of c around what an earlier process found."""
 GOLDEN: Final = 0.6180339887
 """The golden ratio: its multiples, taken modulo 1, round a number up evenly, in as many cycles as
 its fraction says."""
@@ -89,43 +63,54 @@ MOST_STRETCH: Final = 2.0
 STRETCH_BACK: Final = 0.3
 """The part of a doubling that is taken back with each cycle in which some begin."""
 MEMORY: Final = 60
-"""Attempts of which the mean time is kept, and the most times at the low level that are kept."""
-SHAPE: Final = 12
-"""The number of times at the low level that stand for all."""
+"""Attempts of which the mean time is kept."""
+PERIODS, PERIODS_MORE = 4, 2
+"""The mean times that a cycle takes, and how many more at one task at a time; for a larger number
+they are divided by its root. With few at work few attempts end in a cycle, and both levels need
+some."""
 
 
 class AdaptiveConcurrency:
     """The number of tasks of one type that one worker runs at a time, as it is found. Times are in
-    seconds of the epoch, by a clock that never steps back. Not thread-safe."""
+    seconds of the epoch, by a clock that never steps back. Not thread-safe: ``Limits`` has the
+    lock.
+
+    Each event (an attempt begins, ends or hangs) first lets time pass: the cycle that is due
+    begins, and the last one is judged.
+    """
 
     def __init__(self, most: int) -> None:
         """``most``: the largest number of tasks at a time."""
         self.most = most
-        bars = math.ceil(math.log(most / LEAST) / math.log(STEP)) + 1
-        self._scale = [LEAST * STEP**i for i in range(bars)]
-        self._chances = self._first()
+        self._capacity = CapacityEstimate(most)
+        self.has_learned = False
+        """True once a cycle has told something of the capacity, in this process."""
+
+        # Written when a cycle is judged, and by ``begin_with``.
         self._high = min(float(FIRST), most)
-        self._at_work = 0
-        self._seen: float | None = None
-        """When an attempt began or ended last, in seconds."""
+        """Tasks at a time at the high level, on average over the cycles."""
         self._down = False
+        """True if the last cycle was mostly overload: the downstream is down."""
         self._without_low = 0.0
         """Cycles of late in which no attempt began at the low level. Where few tasks take most of
         the time, it takes long until enough have ended: then cycles have to be longer."""
+
+        # Written by each attempt that begins or ends.
+        self._at_work = 0
+        self._seen: float | None = None
+        """When an attempt began or ended last, in seconds."""
+        self._times = 0
+        """The attempts that were measured."""
+        self._mean_time = 0.0
+        """The mean time of an attempt, in seconds: of all, or of the last ``MEMORY`` or so."""
+
+        # Written when a cycle begins.
+        self._period: float | None = None
+        """The length of a cycle, in seconds; None before enough attempts were measured."""
         self._cycles = 0
+        """The cycles that were planned."""
         self._last: Cycle | None = None
         """The last cycle, until it is judged."""
-        self._period: float | None = None
-        self._times = 0
-        self._mean_time = 0.0
-        self._variance, self._degrees = 1.0, 3.0
-        """The variance of the logarithms at one level, and the number of samples that it rests
-        on."""
-        self._free_time: float | None = None
-        """The mean logarithm of the time without a wait."""
-        self._low_times = deque[float](maxlen=MEMORY)
-        self.has_learned = False
-        """True once a cycle has told something of the capacity, in this process."""
         self._cycle = self._next_cycle(0)
 
     def begin_with(self, found: float) -> None:
@@ -134,12 +119,7 @@ class AdaptiveConcurrency:
         if self.has_learned:
             return
         self._high = max(min(LEAST_HIGH, self.most), min(found, self.most))
-        believed = math.log(self._high / (1 + MARGIN))
-        near = [
-            math.exp(-(((math.log(c) - believed) / BELIEVED) ** 2) / 2) + OUTLIER
-            for c in self._scale
-        ]
-        self._chances = [chance / sum(near) for chance in near]
+        self._capacity.believe(self._high / (1 + MARGIN))
         self._cycle = self._next_cycle(self._cycle.number)
 
     @property
@@ -162,29 +142,31 @@ class AdaptiveConcurrency:
 
     def begins(self, now: float) -> Sample:
         """Begin to measure an attempt that takes a slot."""
-        self._passes(now)
+        self._let_time_pass(now)
         self._at_work += 1
         return self._cycle.begins(now, at_work=self._at_work, low=self._is_low(now))
 
     def ends(self, sample: Sample, now: float, signal: LoadSignal) -> None:
         """End the measurement of an attempt that leaves its slot."""
-        self._passes(now)
+        self._let_time_pass(now)
         self._at_work -= 1
-        self._tells(sample, now, signal)
+        self._end_measurement(sample, now, signal)
 
     def hangs(self, sample: Sample, now: float) -> None:
         """Note that an attempt took longer than its timeout. It keeps its slot until ``ends``."""
-        self._passes(now)
-        self._tells(sample, now, LoadSignal.OVERLOADED)
+        self._let_time_pass(now)
+        self._end_measurement(sample, now, LoadSignal.OVERLOADED)
 
     def undo(self, sample: Sample) -> None:
         """Undo a ``begins``: the attempt was not begun after all."""
         self._at_work -= 1
         sample.cycle.forget(sample)
 
-    # Cycles
+    # Attempts
 
-    def _tells(self, sample: Sample, now: float, signal: LoadSignal) -> None:
+    def _end_measurement(self, sample: Sample, now: float, signal: LoadSignal) -> None:
+        """Add the attempt to its cycle. Overload of a cycle that is judged already counts in the
+        present one, so that it is not missed."""
         in_time = sample.cycle.ends(sample, now, signal)
         if signal is LoadSignal.OVERLOADED and not in_time:
             self._cycle.overloads.append(sample.at_work)
@@ -193,7 +175,8 @@ class AdaptiveConcurrency:
         if signal is LoadSignal.DONE or (in_time and sets_period):
             self._measure(sample, now)
 
-    def _passes(self, now: float) -> None:
+    def _let_time_pass(self, now: float) -> None:
+        """Begin and judge the cycles that are due, and count the work since the last event."""
         self._move_on(now)
         if self._seen is not None and not self._is_low(now):
             self._cycle.high_time += now - self._seen
@@ -201,13 +184,15 @@ class AdaptiveConcurrency:
         self._seen = now
 
     def _measure(self, sample: Sample, now: float) -> None:
+        """Learn the time of an attempt. Where attempts take much longer or shorter than before, a
+        cycle of another length begins."""
         seconds = now - sample.began
         if sample.level is sample.cycle.at_low:
-            self._low_times.append(max(SHORTEST, seconds))
+            self._capacity.add_low_time(seconds)
         self._times += 1
         self._mean_time += (seconds - self._mean_time) / min(self._times, MEMORY)
         stretch = 2 ** max(0.0, min(MOST_STRETCH, self._without_low - IN_A_ROW))
-        periods = (4 + 2 / math.sqrt(self._high)) * stretch
+        periods = (PERIODS + PERIODS_MORE / math.sqrt(self._high)) * stretch
         wanted = max(1e-3, periods * self._mean_time)
         if self._period is None:
             fits = self._times < ENOUGH_TIMES
@@ -217,7 +202,10 @@ class AdaptiveConcurrency:
             self._period = 2.0 ** math.ceil(math.log2(wanted))
             self._begin_cycle(now)
 
+    # Cycles
+
     def _is_low(self, now: float) -> bool:
+        """Return True in the part of a cycle that is at the low level."""
         if self._period is None:
             return False
         return now / self._period - self._cycle.number < self._cycle.low_part
@@ -248,13 +236,15 @@ class AdaptiveConcurrency:
             high_part = max(1 / 2, part)
             high = 2 if dither < part / high_part else 1
             return Cycle(number=number, high=high, low=1, low_part=1 - high_part)
-        narrow = NARROW + (NARROW_IN_NOISE - NARROW) * min(1.0, self._variance)
-        low = max(self._high / WIDE, min(self._high / narrow, self._quantile(LOW_QUANTILE)))
+        narrow = NARROW + (NARROW_IN_NOISE - NARROW) * min(1.0, self._capacity.variance)
+        surely_less = self._capacity.quantile(LOW_QUANTILE)
+        low = max(self._high / WIDE, min(self._high / narrow, surely_less))
         high = max(1, min(self.most, int(self._high + dither)))
         low = max(1, min(high - 1, int(low + dither)))
         return Cycle(number=number, high=high, low=low, low_part=LOW_PART)
 
     def _judge(self, now: float) -> None:
+        """Learn from the last cycle, unless that was done, and choose the next high level."""
         cycle, self._last = self._last, None
         if cycle is None:
             return
@@ -265,104 +255,17 @@ class AdaptiveConcurrency:
             self._without_low = max(0.0, self._without_low - STRETCH_BACK)
         if cycle.overloads or cycle.tells:
             self.has_learned = True
-            self._blur()
-            if cycle.overloads:
-                self._was_overloaded(cycle)
-            if cycle.tells:
-                self._compare(cycle)
-            total = sum(self._chances)
-            self._chances = [chance / total for chance in self._chances]
-            most = self._high * MOST_GROWTH + 0.3
+            self._capacity.learn(cycle)
+            most = self._high * MOST_GROWTH + MOST_MORE
             if cycle.overloaded > DOWN:
                 most = LEAST_HIGH
-            elif self._down:
+            elif self._down:  # it is over: back to what was known before
                 most = math.inf
             self._down = cycle.overloaded > DOWN
             self._high = self._wanted(most)
 
-    def _wanted(self, most: float = math.inf) -> float:
-        wanted = self._quantile(1 / 2) * (1 + MARGIN)
+    def _wanted(self, most: float) -> float:
+        """Return the high level that the estimate asks for, up to ``most``."""
+        wanted = self._capacity.quantile(1 / 2) * (1 + MARGIN)
         wanted += ROOT_MARGIN * (math.sqrt(wanted) - 1)
         return max(min(LEAST_HIGH, self.most), min(wanted, self.most, most))
-
-    # The histogram
-
-    def _first(self) -> list[float]:
-        chances = [capacity**-DOUBT for capacity in self._scale]
-        return [chance / sum(chances) for chance in chances]
-
-    def _quantile(self, part: float) -> float:
-        below = 0.0
-        for chance, capacity in zip(self._chances, self._scale, strict=True):
-            if below + chance >= part:
-                return capacity * math.pow(STEP, (part - below) / chance - 1 / 2)
-            below += chance
-        return self._scale[-1]
-
-    def _blur(self) -> None:
-        bars = self._chances
-        shifted = zip([bars[0], *bars], bars, [*bars[1:], bars[-1]], strict=False)
-        even = SURPRISE / len(bars)
-        self._chances = [
-            (1 - SURPRISE) * (BLUR * left + (1 - 2 * BLUR) * bar + BLUR * right) + even
-            for left, bar, right in shifted
-        ]
-
-    def _was_overloaded(self, cycle: Cycle) -> None:
-        """Make each c less likely that would have had room for those that found none. Where a task
-        that is nearly alone finds none, the downstream is down, whatever it can take else."""
-        at_work = sum(cycle.overloads) / len(cycle.overloads)
-        if at_work < ALONE:
-            return
-        factor = max(0.25, (1 - cycle.overloaded) ** 4)
-        self._chances = [
-            chance * (factor if capacity >= 0.95 * at_work else 1)
-            for chance, capacity in zip(self._chances, self._scale, strict=True)
-        ]
-
-    def _compare(self, cycle: Cycle) -> None:
-        """Multiply the histogram by the likelihood of the cycle's two means. The time without a
-        wait is fitted to both, for each c, and held near to what it was before."""
-        low, high = cycle.at_low, cycle.at_high
-        self._vary(cycle)
-        weights = [1 / (self._variance / level.number + LEAST_VARIANCE) for level in (low, high)]
-        means = [low.mean, high.mean]
-        before = self._free_time
-        if before is not None:
-            weights.append(FREE_TIME_CHANGES**-2)
-            means.append(before)
-        levels = [cycle.low * cycle.reached, cycle.high * cycle.reached]
-        lengthening = self._lengthening()
-        fits = list[tuple[float, float]]()
-        for capacity in self._scale:
-            waits = [lengthening(max(0.0, level / capacity - 1)) for level in levels]
-            free = [mean - wait for mean, wait in zip(means, [*waits, 0.0], strict=False)]
-            fitted = sum(w * f for w, f in zip(weights, free, strict=True)) / sum(weights)
-            misfit = sum(w * (f - fitted) ** 2 for w, f in zip(weights, free, strict=True))
-            fits.append((misfit, fitted))
-        best = min(misfit for misfit, _ in fits)
-        trust = 1 / (1 + best / MISFIT)
-        likely = [math.exp(-(misfit - best) * trust / 2) + OUTLIER for misfit, _ in fits]
-        self._chances = [a * b for a, b in zip(self._chances, likely, strict=True)]
-        frees = [chance * fitted for chance, (_, fitted) in zip(self._chances, fits, strict=True)]
-        self._free_time = sum(frees) / sum(self._chances)
-
-    def _vary(self, cycle: Cycle) -> None:
-        """Learn how much times vary at one level."""
-        degrees = cycle.at_low.number + cycle.at_high.number - 2
-        if degrees > 0:
-            seen = max(1e-4, (cycle.at_low.scatter + cycle.at_high.scatter) / degrees)
-            self._degrees = min(self._degrees + degrees, 150.0)
-            self._variance += (seen - self._variance) * min(1.0, degrees / self._degrees)
-
-    def _lengthening(self) -> Callable[[float], float]:
-        """Return the function that tells by how much a wait, given in mean times, lengthens the
-        mean logarithm of the times."""
-        times = sorted(self._low_times) or [1.0]
-        mean, each = sum(times) / len(times), max(1, len(times) // SHAPE)
-        parts = [mean / time for time in times[each // 2 :: each]]
-
-        def lengthening(wait: float) -> float:
-            return sum(math.log1p(wait * part) for part in parts) / len(parts)
-
-        return lengthening

@@ -191,16 +191,16 @@ class Limits:
         """Return, by task type, the tasks at a time that this process found, and the most that it
         may try. Types of which it has learned nothing are left out."""
         with self._lock:
-            laws = self._adaptive.items()
-            return {name: (law.found, law.most) for name, law in laws if law.has_learned}
+            searches = self._adaptive.items()
+            return {name: (one.found, one.most) for name, one in searches if one.has_learned}
 
     def begin_with(self, found: Mapping[str, float]) -> None:
         """Begin with these numbers of tasks at a time, by task type, unless more is known."""
         with self._lock:
-            laws = {name: law for name, law in self._adaptive.items() if name in found}
-            full = any(self._of_type[name].wait() > 0 for name in laws)
-            for name, law in laws.items():
-                law.begin_with(found[name])
+            searches = {name: one for name, one in self._adaptive.items() if name in found}
+            full = any(self._of_type[name].wait() > 0 for name in searches)
+            for name, search in searches.items():
+                search.begin_with(found[name])
         if full:
             self.on_free()
 
