@@ -1,5 +1,13 @@
 """Handlers: the code that runs tasks.
 
+    Registry ──▶ TaskType: a handler, and its terms
+                    │
+    payload, Context ──▶ ``answers.ask`` calls it ──▶ a value, or what it raised
+                                                        │
+                            Succeed, TryAgain (after a Backoff), GiveUp, Cancel
+                                                        │
+                                            Outcome.write: one conditional write
+
 ``registry`` maps a task type to its handler, ``context`` is what the handler is told, ``answers``
 calls it for one task or a batch, ``outcome`` is what its return value or exception means,
 ``backoff`` how long a retry waits, ``allowance`` how many attempts and how much time one task has.

@@ -66,8 +66,8 @@ SHAPE: Final = 12
 
 
 class CapacityEstimate:
-    """The probability of each capacity of a downstream. Written by ``believe``, ``add_low_time`` and
-    ``learn`` only. Not thread-safe."""
+    """The probability of each capacity of a downstream. Its fields are written by ``believe``,
+    ``add_low_time`` and ``learn`` only. Not thread-safe."""
 
     def __init__(self, most: int) -> None:
         """``most``: the largest number of tasks at a time."""
