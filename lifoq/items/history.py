@@ -1,6 +1,6 @@
 """The attempts at a task that did not bring it to its end, as its item keeps them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -97,8 +97,23 @@ class PastAttempt:
         )
 
 
+_WAYS: Final = frozenset(Ended)
 History = tuple[PastAttempt, ...]
 """The newest last."""
+
+
+def read(entries: Iterable[Any]) -> History:
+    """Return the attempts of an item's history. One that ended in a way that only a later release
+    knows is left out: what a newer worker wrote damages no task for an older one. Raises ValueError
+    where an entry is no attempt."""
+    return tuple(
+        PastAttempt.decode(entry) for entry in entries if not _is_of_a_later_release(entry)
+    )
+
+
+def _is_of_a_later_release(entry: Any) -> bool:
+    how = entry.get("how") if isinstance(entry, Mapping) else None
+    return isinstance(how, str) and how not in _WAYS
 
 
 def added(history: History, latest: PastAttempt) -> list[dict[str, int | str]]:

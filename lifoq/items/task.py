@@ -514,10 +514,10 @@ class _Reader:
             return ()
         if not isinstance(entries, list):
             raise self._wrong_type(Attribute.HISTORY, entries)
-        from lifoq.items.history import PastAttempt  # noqa: PLC0415 - a cold start less to import
+        from lifoq.items import history  # noqa: PLC0415 - a cold start less to import
 
         try:
-            return tuple(PastAttempt.decode(entry) for entry in entries)
+            return history.read(entries)
         except ValueError as error:
             raise self._damaged(f"history is not lifoq's ({error})") from error
 

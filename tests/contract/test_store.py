@@ -632,7 +632,7 @@ ENTRY = {"attempt": 1, "ended": START, "how": "FAILED", "type": "E", "message": 
     [
         "text",
         ["text"],
-        [{**ENTRY, "how": "SOMEHOW"}],
+        [{**ENTRY, "how": 1}],
         [{**ENTRY, "attempt": "1"}],
         [{**ENTRY, "ended": 10**19}],
         [{key: value for key, value in ENTRY.items() if key != "message"}],

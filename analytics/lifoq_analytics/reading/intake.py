@@ -3,7 +3,7 @@ much."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from lifoq_analytics.reading.exports import Export, Kind
@@ -72,5 +72,12 @@ class Intake:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Intake":
-        stretches = tuple(Stretch(**stretch) for stretch in data["stretches"])
-        return cls(**{**data, "stretches": stretches, "missing": tuple(data["missing"])})
+        """Fields that are unknown here are left out: a later release may have written them."""
+        stretches = tuple(Stretch(**_known(Stretch, stretch)) for stretch in data["stretches"])
+        known = _known(cls, data)
+        return cls(**{**known, "stretches": stretches, "missing": tuple(data["missing"])})
+
+
+def _known(kind: type, data: dict[str, Any]) -> dict[str, Any]:
+    names = {one.name for one in fields(kind)}
+    return {name: value for name, value in data.items() if name in names}
