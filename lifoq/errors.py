@@ -143,15 +143,13 @@ class NotClaimed(LifoqError):
 
 
 class KeyBusy(NotClaimed):
-    """Raised when as many tasks of this type and key are TAKEN as may be at a time; the task keeps
-    its place."""
+    """Raised when no task of this type and key may start now: as many are TAKEN as may be at a
+    time, or the last one has just started. The task keeps its place."""
 
-    def __init__(self, task_type: str, key: str, per_key: int) -> None:
+    def __init__(self, task_type: str, key: str) -> None:
         self.task_type = task_type
         self.key = key
-        super().__init__(
-            f"of task type {task_type!r} and key {key!r}, {per_key} are taken, as many as may be"
-        )
+        super().__init__(f"no task of type {task_type!r} and key {key!r} may start now")
 
 
 class LeaseLost(LifoqError):

@@ -11,6 +11,7 @@ from benchmarks.units import Metered
 from lab.virtual import START
 from lifoq.basics.host import MICROSECONDS, Host
 from lifoq.errors import NotClaimed
+from lifoq.items.key_limit import KeyLimit
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
@@ -86,7 +87,7 @@ class Desk:
         )
 
     def claim_key(self, row: Candidate) -> Claim:
-        return self.keyed.claim(row, per_key=1, lease=LEASE)
+        return self.keyed.claim(row, key_limit=KeyLimit(per_key=1), lease=LEASE)
 
     def held(self) -> Candidate:
         """A waiting task of a key that another has."""

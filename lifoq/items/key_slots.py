@@ -1,4 +1,5 @@
-"""Slots: why no more than n tasks of one type and key are TAKEN at a time, where a type says so.
+"""Slots: why no more than n tasks of one type and key are TAKEN at a time, or why they do not start
+more often than at a rate, where a type says so.
 
 For each number below n there is an item in the queue's table, beside the tasks. It names the claim
 that holds it, and the task of that claim. A claim is written together with a slot, both or neither,
@@ -7,6 +8,9 @@ under it any more. No claim is sent twice (each sending has an id of its own), s
 never comes to life again, and whoever learned of its end may act on it at any later time. So a slot
 needs no lease: the task's own decides, and a slot that a lost worker leaves is found by the next
 who wants it.
+
+Where a type has a rate per key, the key has one slot, with the stamp of its last start: see
+``store.key_starts``. If the number at a time is not limited, the slot names no claim.
 
 A slot is no task: it has no status, so it is in no index, wakes nobody, and is counted nowhere.
 """
@@ -23,7 +27,7 @@ HELD_BY: Final = "heldBy"
 KEPT_HELD: Final = 365 * 86_400
 """Seconds until DynamoDB may delete a slot that is held: longer than any claim lasts."""
 KEPT_FREE: Final = 3_600
-"""Seconds until DynamoDB may delete a slot that is free."""
+"""Seconds until DynamoDB may delete a slot that is free, after the interval of its rate."""
 FREE: Final[Alternatives] = ((Not(Exists(A.CLAIM_ID)),),)
 """Whoever held it has left it."""
 
@@ -43,19 +47,36 @@ def held(slot: str, *, task_id: str, claim_id: str, now: int) -> dict[str, Value
     }
 
 
+def started(slot: str, *, now: int, interval: int) -> dict[str, Value]:
+    """Return the item of a slot that no claim holds, and that only tells of a start.
+    ``interval``: the microseconds until the next."""
+    return {str(A.TASK_ID): slot, str(A.TTL): _kept_free(now, interval)}
+
+
 def free_or_left_by(claim_id: Any) -> Alternatives:
     """Return the condition that a slot is free, or is still held by this claim, which has ended."""
     return *FREE, (Equals(A.CLAIM_ID, claim_id),)
 
 
-def leave(*, claim_id: str, now: int) -> Change:
+def both(one: Alternatives, other: Alternatives) -> Alternatives:
+    """Join conditions: one of each must hold."""
+    return tuple((*first, *second) for first in one for second in other)
+
+
+def leave(*, claim_id: str, now: int, interval: int) -> Change:
     """Return the change that frees the slot of a claim that has ended; unless somebody found that
     out before, and has the slot."""
     return Change(
         when=(Equals(A.CLAIM_ID, claim_id),),
-        set={A.TTL: now // MICROSECONDS + KEPT_FREE},
+        set={A.TTL: _kept_free(now, interval)},
         remove=(A.CLAIM_ID,),
     )
+
+
+def _kept_free(now: int, interval: int) -> int:
+    """The epoch second from which on nobody needs a slot that is free: its rate allows a start by
+    then, on any clock."""
+    return (now + interval) // MICROSECONDS + KEPT_FREE
 
 
 def holds(claim_id: Any, task: Item | None) -> bool:

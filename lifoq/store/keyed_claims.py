@@ -1,7 +1,8 @@
-"""Claims of tasks whose type limits how many of a key are TAKEN at a time: see
-``items.key_slots``."""
+"""Claims of tasks whose type limits how many of a key are TAKEN at a time, or how often one of a
+key starts: see ``items.key_slots``."""
 
 import logging
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -25,10 +26,12 @@ from lifoq.items.change import (
     TransactionRefused,
     UnfitAttribute,
 )
+from lifoq.items.key_limit import KeyLimit
 from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import Task
 from lifoq.store.candidate import Candidate
-from lifoq.store.claims import Claim, Claims
+from lifoq.store.claims import Claim, Claims, nothing
+from lifoq.store.key_starts import START_WITHIN, Keyed, KeyStarts
 from lifoq.store.worker_writes import WorkerWrites
 
 log = logging.getLogger("lifoq.keyed")
@@ -38,37 +41,40 @@ REREAD_PAUSE: Final = 0.2
 
 
 class KeyedClaims(Claims):
-    """Claims with per-key limits: where a type has one, the claim of a task with a key holds a slot
-    of that key, too."""
+    """Claims with per-key limits: where a type has one, the claim of a task with a key writes a
+    slot of that key, too."""
 
     def __init__(self, store: WorkerWrites, *, host: Host, worker: str = "") -> None:
         super().__init__(store, host=host, worker=worker)
         self._table = store.table
+        self.starts: KeyStarts = KeyStarts(host)
 
-    def _call(self, row: Candidate, per_key: int | None, lease: float) -> Callable[[], Claim]:
+    def _call(
+        self, row: Candidate, key_limit: KeyLimit | None, lease: float
+    ) -> Callable[[], Claim]:
         """Return the call that claims. Without a slot it has a condition: by the time that the row
         is claimed, its id may have been put anew, as a task that needs a slot."""
-        if per_key is not None and row.key is not None:
-            return partial(self._with_slot, row, row.key, per_key, lease)
+        if key_limit is not None and row.key is not None:
+            return partial(self._with_slot, row, row.key, key_limit, lease)
         same_type, no_key = key_slots.as_shown(row.task_type, None)
-        when = (same_type,) if per_key is None else (same_type, no_key)
+        when = (same_type,) if key_limit is None else (same_type, no_key)
         return self._of_task_alone(row, lease, when=when)
 
-    def _with_slot(self, row: Candidate, key: str, per_key: int, lease: float) -> Claim:
-        names = self._names(row.task_type, key, per_key)
+    def _with_slot(self, row: Candidate, key: str, limit: KeyLimit, lease: float) -> Claim:
+        names = self._names(row.task_type, key, limit.per_key or 1)
         try:  # the usual case: nobody has it
-            return self._send(row, key, names[0], key_slots.FREE, lease=lease)
+            return self._send(row, key, limit, names[0], key_slots.FREE, lease=lease)
         except _SlotTaken:
             pass
-        for name, over in self._free(names):
+        for name, over in self._free(names, (row.task_type, key), limit):
             try:
-                return self._send(row, key, name, over, lease=lease)
+                return self._send(row, key, limit, name, over, lease=lease)
             except _SlotTaken:
                 continue  # another was faster
-        raise KeyBusy(row.task_type, key, per_key)
+        raise KeyBusy(row.task_type, key)
 
-    def _leave(self, slot: str, *, claim_id: str) -> None:
-        change = key_slots.leave(claim_id=claim_id, now=self._store.now())
+    def _leave(self, slot: str, *, claim_id: str, interval: int) -> None:
+        change = key_slots.leave(claim_id=claim_id, now=self._store.now(), interval=interval)
         try:
             self._table.update(slot, change)
         except ConditionFailed:
@@ -83,11 +89,17 @@ class KeyedClaims(Claims):
         numbers = ((first + n) % per_key for n in range(per_key))
         return [key_slots.slot_id(task_type, key, number) for number in numbers]
 
-    def _free(self, names: list[str]) -> Iterator[tuple[str, Alternatives]]:
+    def _free(
+        self, names: list[str], keyed: Keyed, limit: KeyLimit
+    ) -> Iterator[tuple[str, Alternatives]]:
         """The slots that can be had, and over what. A slot is read before the task that it names,
         so that what then is no claim of that task has ended."""
         for name in names:
             slot = self._table.get(name) or {}
+            if limit.rate is not None and Attribute.TAKEN_AT in slot:
+                self._saw(keyed, slot[Attribute.TAKEN_AT], limit)
+                if self.starts.free_at(keyed) > self._host.monotonic():
+                    return
             if Attribute.CLAIM_ID not in slot:
                 yield name, key_slots.FREE
                 continue
@@ -109,15 +121,35 @@ class KeyedClaims(Claims):
                 log.warning("claim of task %s: the task was not read: %s", task_id, error)
                 self._host.sleep(REREAD_PAUSE)
 
+    def _saw(self, keyed: Keyed, stamp: object, limit: KeyLimit) -> None:
+        self.starts.saw(keyed, stamp, interval=limit.interval, now=self._store.now())
+
     def _send(
-        self, row: Candidate, key: str, name: str, over: Alternatives, *, lease: float
+        self,
+        row: Candidate,
+        key: str,
+        limit: KeyLimit,
+        name: str,
+        over: Alternatives,
+        *,
+        lease: float,
     ) -> Claim:
         """Send the claim once. Where the answer does not tell, the task then tells if it was
         granted: the answer to a transaction has no item, and may be lost."""
-        now, claim_id = self._store.now(), self._new_claim_id()
+        sent = self._host.monotonic()
+        now, claim_id, keyed = self._store.now(), self._new_claim_id(), (row.task_type, key)
         change = transitions.claim(now=now, claim_id=claim_id, lease=microseconds(lease))
         shown = key_slots.as_shown(row.task_type, key)
-        slot = key_slots.held(name, task_id=row.task_id, claim_id=claim_id, now=now)
+        if limit.per_key is None:
+            slot, leave = key_slots.started(name, now=now, interval=limit.interval), nothing
+        else:
+            slot = key_slots.held(name, task_id=row.task_id, claim_id=claim_id, now=now)
+            leave = partial(self._leave, name, claim_id=claim_id, interval=limit.interval)
+        stamp, begin_by = None, math.inf
+        if limit.rate is not None:
+            allowed, stamp = self.starts.allows(keyed, interval=limit.interval, now=now)
+            slot[str(Attribute.TAKEN_AT)], over = stamp, key_slots.both(over, allowed)
+            begin_by = sent + microseconds(START_WITHIN)
         unconfirmed = None
         try:
             self._table.update_and_put(
@@ -137,8 +169,9 @@ class KeyedClaims(Claims):
             unconfirmed = error
         item = self._insist(row.task_id, until=self._host.monotonic() + microseconds(lease / 3))
         if item is not None and key_slots.holds(claim_id, item):
-            leave = partial(self._leave, name, claim_id=claim_id)
-            return Claim(task=Task.from_item(item), leave=leave)
+            if stamp is not None:
+                self._saw(keyed, stamp, limit)
+            return Claim(task=Task.from_item(item), leave=leave, begin_by=begin_by)
         raise unconfirmed or NotClaimed(row.task_id)
 
 

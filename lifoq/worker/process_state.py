@@ -169,7 +169,7 @@ def _kept(limits: Limits, name: str) -> "KeptLimits":
 
 
 def _claims(store: Store, registry: Registry, host: Host, name: str) -> Claims:
-    if all(kind.per_key is None for kind in registry):
+    if all(kind.key_limit is None for kind in registry):
         return Claims(store, host=host, worker=name)
     from lifoq.store.keyed_claims import KeyedClaims  # noqa: PLC0415
 

@@ -11,7 +11,9 @@ from benchmarks.units import Metered, Reported, item_bytes, write_units
 from lab import dynamodb_local
 from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.basics.host import SYSTEM
+from lifoq.items.key_limit import KeyLimit
 from lifoq.items.task import NewTask
+from lifoq.store.keyed_claims import KeyedClaims
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq_analytics.answers import outlook
@@ -43,6 +45,23 @@ def test_a_task_takes_seven_units_with_a_head_start_or_without():
         assert table.write_units == 2
         store.succeed(store.claim(task.task_id, claim_id="c", lease=30), "1")
         assert table.write_units == 7
+
+
+@pytest.mark.parametrize(("per_key", "all_units"), [(None, 12), (1, 13)])
+def test_a_task_whose_key_has_a_rate_takes_the_units_that_its_page_says(per_key, all_units):
+    table = Metered()
+    store = Store(table, host=table.host)
+    claims, limit = KeyedClaims(store, host=table.host), KeyLimit(rate=1, per_key=per_key)
+    for key in ("first", "second"):
+        before = table.write_units
+        store.put(NewTask(task_type="a", key=key))
+        (row,) = store.candidates(limit=1).rows
+        claim = claims.claim(row, key_limit=limit, lease=30)
+        store.succeed(claim.task, "1")
+        claim.leave()
+        assert table.write_units - before == all_units
+    page = (HERE.parent / "docs" / "how-to" / "per-key.md").read_text()
+    assert "costs 12 write units in place of 7; 13 with `per_key=1`" in page
 
 
 def test_what_has_expired_ahead_falls_back_for_three_units():

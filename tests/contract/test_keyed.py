@@ -1,20 +1,27 @@
-"""The promises about claims of tasks whose type limits the number of TAKEN tasks of a key."""
+"""The promises about claims of tasks whose type limits the number of TAKEN tasks of a key, or how
+often one of a key starts."""
 
+import uuid
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
 import pytest
 
+from lifoq.basics.clock import CLOCK_OFF_AT_MOST
+from lifoq.basics.host import microseconds
 from lifoq.client.queue import Queue
 from lifoq.errors import InvalidInput, KeyBusy, NotClaimed, StoreUnavailable
 from lifoq.items.change import TransactionRefused
+from lifoq.items.key_limit import KeyLimit
 from lifoq.items.key_slots import KEPT_FREE, slot_id
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, Task
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
+from lifoq.store.key_starts import START_WITHIN
 from lifoq.store.keyed_claims import KeyedClaims
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
@@ -39,7 +46,8 @@ def put(
 
 
 def claim(keyed: KeyedClaims, shown: Candidate, per_key: int | None = 1) -> Claim:
-    return keyed.claim(shown, per_key=per_key, lease=30)
+    limit = None if per_key is None else KeyLimit(per_key=per_key)
+    return keyed.claim(shown, key_limit=limit, lease=30)
 
 
 def is_busy(keyed: KeyedClaims, shown: Candidate, per_key: int = 1) -> bool:
@@ -159,6 +167,132 @@ def test_a_task_that_is_no_longer_as_the_index_showed_it_is_not_claimed(
     with pytest.raises(NotClaimed):
         claim(keyed, shown, per_key)
     assert store.get("t").status is Status.PENDING
+
+
+# A rate
+
+ONCE_A_SECOND = KeyLimit(rate=1.0)
+LIMITS = {"a rate": ONCE_A_SECOND, "a rate, one at a time": KeyLimit(rate=1.0, per_key=1)}
+MOST_APART = 2 * CLOCK_OFF_AT_MOST
+
+
+class Fleet:
+    """Workers whose clocks are off by so many seconds, and whose time passes together."""
+
+    def __init__(self, store: Store, *skews: float) -> None:
+        self._table = store.table
+        self._hosts = [ManualHost(store.now() + microseconds(skew)) for skew in skews]
+        self.workers = [self.worker(host) for host in self._hosts]
+
+    def worker(self, host: ManualHost) -> KeyedClaims:
+        store = Store(self._table, host=host)
+        return KeyedClaims(store, host=host, worker=f"worker-{uuid.uuid4().hex[:8]}")
+
+    def restarted(self, number: int) -> KeyedClaims:
+        """The worker as it is in a new process, which knows nothing."""
+        return self.worker(self._hosts[number])
+
+    def pass_time(self, seconds: float) -> None:
+        for host in self._hosts:
+            host.advance(seconds)
+
+
+def starts(keyed: KeyedClaims, shown: Candidate, limit: KeyLimit = ONCE_A_SECOND) -> bool:
+    """Begin the task, and end it at once, if it may start."""
+    try:
+        held = keyed.claim(shown, key_limit=limit, lease=30)
+    except KeyBusy:
+        return False
+    keyed._store.succeed(held.task, "1")
+    held.leave()
+    return True
+
+
+@pytest.mark.parametrize("limit", LIMITS.values(), ids=LIMITS)
+def test_a_key_starts_once_in_an_interval_and_other_keys_pass(store, limit):
+    fleet = Fleet(store, 0.0)
+    (worker,) = fleet.workers
+    first, second, third = (put(store, name) for name in ("t", "u", "v"))
+    assert starts(worker, first, limit)
+    assert not starts(worker, second, limit)
+    assert starts(worker, put(store, "of another key", "k2"), limit)
+    assert starts(worker, put(store, "of another type", "k", "b"), limit)
+    fleet.pass_time(0.99)
+    assert not starts(worker, second, limit)
+    fleet.pass_time(0.01)
+    assert starts(worker, second, limit)
+    assert not starts(worker, third, limit)
+
+
+@pytest.mark.parametrize("limit", LIMITS.values(), ids=LIMITS)
+@pytest.mark.parametrize("skew", [MOST_APART, 0.0, -MOST_APART])
+def test_another_worker_waits_an_interval_from_when_it_saw_the_start_whatever_its_clock_says(
+    store, limit, skew
+):
+    fleet = Fleet(store, 0.0, skew)
+    one, other = fleet.workers
+    slot, stamps = slot_id("a", "k", 0), []
+    shown = [put(store, f"t{n}") for n in range(4)]
+    for n, (worker, next_worker) in enumerate([(one, other), (other, one)] * 2):
+        assert starts(worker, shown[n], limit)
+        stamps.append(store.table.get(slot)["takenAt"])
+        assert not starts(next_worker, put(store, f"early {n}"), limit)
+        fleet.pass_time(0.9)
+        assert not starts(next_worker, put(store, f"still early {n}"), limit)
+        fleet.pass_time(0.1)
+    assert stamps == sorted(set(stamps)), "no stamp that somebody has seen comes back"
+
+
+@pytest.mark.parametrize("skew", [MOST_APART, 0.0, -MOST_APART])
+def test_a_worker_that_has_just_begun_does_not_believe_its_clock_by_more_than_it_may_be_off(
+    store, skew
+):
+    fleet = Fleet(store, 0.0, skew)
+    assert starts(fleet.workers[0], put(store, "t"))
+    shown = put(store, "u")
+    fleet.pass_time(START_WITHIN)  # so late a claim may arrive
+    for _ in range(9):
+        assert not starts(fleet.restarted(1), shown)
+        fleet.pass_time(0.1)
+    fleet.pass_time(0.1 + 2 * MOST_APART)
+    assert starts(fleet.restarted(1), shown)
+
+
+def test_one_at_a_time_holds_beside_the_rate(store):
+    limit = LIMITS["a rate, one at a time"]
+    fleet = Fleet(store, 0.0)
+    (worker,) = fleet.workers
+    held = worker.claim(put(store, "t"), key_limit=limit, lease=30)
+    other = put(store, "u")
+    fleet.pass_time(5)
+    assert not starts(worker, other, limit)
+    store.succeed(held.task, "1")
+    assert starts(worker, other, limit), "though its worker did not say so"
+
+
+@pytest.mark.parametrize("limit", LIMITS.values(), ids=LIMITS)
+@pytest.mark.parametrize("interval", [1, 86_400])
+def test_a_slot_is_there_as_long_as_its_rate_binds(store, limit, interval):
+    limit = replace(limit, rate=1 / interval)
+    fleet = Fleet(store, 0.0)
+    (worker,) = fleet.workers
+    assert starts(worker, put(store, "t"), limit)
+    slot = store.table.get(slot_id("a", "k", 0))
+    assert slot.keys() - {"heldBy"} == {"taskId", "takenAt", "ttl"}
+    assert slot["ttl"] == store.now() // 10**6 + interval + KEPT_FREE
+
+
+@pytest.mark.parametrize("damage", [None, "yesterday", 10**18, 1.5])
+def test_a_slot_with_a_damaged_stamp_is_free_after_an_interval(store, past, damage):
+    fleet = Fleet(store, 0.0)
+    (worker,) = fleet.workers
+    shown = put(store, "t")
+    stamp = Decimal(str(damage)) if isinstance(damage, float) else damage
+    past.write({"taskId": slot_id("a", "k", 0), "takenAt": stamp})
+    if damage != 1.5:  # a number that is long ago
+        assert not starts(worker, shown)
+        fleet.pass_time(1)
+    assert starts(worker, shown)
 
 
 # Answers that are lost

@@ -20,6 +20,7 @@ from lifoq.client.queue import Queue
 from lifoq.errors import DamagedTask, LifoqError, StoreUnavailable
 from lifoq.items import size
 from lifoq.items.change import is_number
+from lifoq.items.key_limit import KeyLimit
 from lifoq.items.lifetimes import LONGEST_LEASE
 from lifoq.items.schema import MAX_ITEM_BYTES, MAX_TYPE_BYTES, TERMINAL, Attribute, Preview, Status
 from lifoq.items.task import NewTask, Task
@@ -330,7 +331,7 @@ OPERATIONS: dict[str, Callable[[Store], object]] = {
     "promote": lambda store: store.promote("t"),
     "claim": lambda store: store.claim("t", claim_id="y", lease=30),
     "claim with a slot": lambda store: KeyedClaims(store, host=store._host).claim(
-        ROW, per_key=1, lease=30
+        ROW, key_limit=KeyLimit(per_key=1), lease=30
     ),
     "succeed": settling(lambda store, task: store.succeed(task, "1")),
     "follow up": settling(

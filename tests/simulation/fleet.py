@@ -12,7 +12,7 @@ from lifoq.items.schema import Attribute, Status
 from lifoq.store.store import Store
 from lifoq.worker.backlog.known_types import Types
 from lifoq.worker.processor import Processor
-from lifoq.worker.run.loop import Run
+from lifoq.worker.run.loop import NOTE_PATIENCE, REMAINING_PATIENCE, Run
 from lifoq.worker.run.report import ProcessUnusable, RunReport
 from lifoq.worker.sweep.sweep import Sweeper
 from tests.simulation.adaptive import judged
@@ -35,8 +35,9 @@ SEEN_AFTER: Final = 8.0
 """Seconds after which every copy of an index shows a change."""
 LAST_PAUSE: Final = 1.0
 """Seconds before its end at which a run may give up on an outcome that is not confirmed."""
-GIVES_BACK: Final = 2.1
-"""Seconds for which the end of a run waits for answers."""
+GIVES_BACK: Final = 3 * REMAINING_PATIENCE + NOTE_PATIENCE + 0.1
+"""Seconds for which the end of a run waits at the most: for renewals that are under way, the last
+ones, the answer whether tasks remain, and its note."""
 MARGIN: Final = 10.0
 """Seconds between the end of a run and the function's timeout."""
 SERVES: Final = (2.0, 40.0)

@@ -17,7 +17,7 @@ from tests.simulation.batches import BATCHES, ONE_CALL, WAITS, check_batch
 from tests.simulation.cancelling import asks
 from tests.simulation.database import Database
 from tests.simulation.history import Violation
-from tests.simulation.keys import KEYS, PER_KEY
+from tests.simulation.keys import KEYED_TYPES, KEYS, PER_KEY, RATE_PER_KEY, Starts
 from tests.simulation.machine import Machine
 from tests.simulation.scenario import Scenario
 from tests.simulation.together import EVERYTHING
@@ -33,7 +33,7 @@ TYPES: Final = (
     "single",
     "slow-start",
     *BATCHES,
-    *PER_KEY,
+    *KEYED_TYPES,
     UNREGISTERED,
 )
 """To draw from."""
@@ -103,6 +103,7 @@ class TaskCode:
         """Claims under which task code began."""
         self.finished: set[str] = set()
         """Claims under which task code came to a good end."""
+        self._starts_of_keys = Starts()
         self._inside: Counter[tuple[str, str]] = Counter()
         """Attempts that run, by machine and task type; "" counts them all."""
         self.promised: dict[str, int] = {}
@@ -148,8 +149,8 @@ class TaskCode:
                     rate_limit=RATES.get(name),
                     adaptive_concurrency=name in self._adaptive,
                 )(run)
-        for name, per_key in PER_KEY.items():
-            registry.task(name, per_key=per_key)(run)
+        for name in KEYED_TYPES:
+            registry.task(name, per_key=PER_KEY.get(name), rate_per_key=RATE_PER_KEY.get(name))(run)
         return registry
 
     def _register_batches(
@@ -251,6 +252,8 @@ class TaskCode:
         taken = self._database.history.claims.get(claim)
         assert taken is not None
         assert taken.after is not None
+        if (paced := self._starts_of_keys.begins(taken)) is not None:
+            self._database.trace.add(paced)
         if context.attempt != taken.after[Attribute.ATTEMPTS]:
             raise Violation("was told a wrong number of its attempt", context.task_id)
         kept = None if context.last_checkpoint is None else context.last_checkpoint["text"]

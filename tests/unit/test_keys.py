@@ -1,8 +1,14 @@
 """Keys whose tasks must not all run at a time, and what a processor does about them."""
 
+import itertools
+
 from lifoq.basics.host import MICROSECONDS
+from lifoq.items.key_limit import KeyLimit
+from lifoq.store import key_starts
 from lifoq.store.candidate import Candidate
+from lifoq.store.key_starts import START_WITHIN, KeyStarts
 from lifoq.store.keyed_claims import KeyedClaims
+from lifoq.testing.hosts import ManualHost
 from lifoq.worker.backlog.busy_keys import FIRST_KEY_PAUSE, LONGEST_KEY_PAUSE, BusyKeys
 
 
@@ -43,7 +49,7 @@ def test_a_key_that_another_worker_holds_is_passed_over_asked_for_seldom_and_ser
     bench.put("a", key="busy")
     (shown,) = bench.queue.store.candidates(limit=2).rows
     claims = KeyedClaims(bench.queue.store, host=bench.machine)
-    claim = claims.claim(shown, per_key=1, lease=30)
+    claim = claims.claim(shown, key_limit=KeyLimit(per_key=1), lease=30)
     for n in range(3):
         bench.put("a", f"free {n}", key=f"k{n}")
     for n in range(3):
@@ -62,7 +68,7 @@ def test_a_key_that_another_worker_holds_is_passed_over_asked_for_seldom_and_ser
 
 
 def test_the_pauses_of_a_key_that_others_hold_grow_up_to_a_bound():
-    keys = BusyKeys({"a": 1}.get)
+    keys = BusyKeys({"a": KeyLimit(per_key=1)}.get)
     row = Candidate(task_id="t", task_type="a", created=1, expires_at=10**18, key="k")
     now, pauses = 0, []
     for _ in range(6):
@@ -79,3 +85,78 @@ def test_the_pauses_of_a_key_that_others_hold_grow_up_to_a_bound():
         LONGEST_KEY_PAUSE,
         LONGEST_KEY_PAUSE,
     ]
+
+
+# A rate per key
+
+
+def test_tasks_of_a_key_start_at_its_rate_while_others_pass_and_no_claim_is_wasted(bench):
+    bench.handle("a", rate_per_key=1.0)
+    for n in range(3):
+        bench.put("a", f"other {n}", key=f"k{n}")
+    for n in range(4):
+        bench.put("a", n, key="k")
+    bench.table.polls = bench.table.transactions = 0
+    bench.run(in_flight=3, linger=0.5)
+    first = bench.begun[0][0]
+    of_key = {payload: at - first for at, payload in bench.begun if isinstance(payload, int)}
+    assert list(of_key) == [3, 2, 1, 0]
+    for n, at in enumerate(of_key.values()):
+        assert n <= at < n + 0.1, "each starts as soon as it may"
+    assert all(at - first < 0.1 for at, payload in bench.begun if isinstance(payload, str))
+    assert bench.table.transactions == 7
+    assert bench.table.polls < 30
+
+
+def test_two_workers_together_start_a_key_at_its_rate_and_ask_seldom(bench):
+    bench.handle("a", rate_per_key=2.0)
+    for n in range(12):
+        bench.put("a", n, key="k")
+    bench.beside(lambda: bench.processor(bench.new_machine(), in_flight=4, window=9).run())
+    bench.table.transactions = 0
+    bench.run(in_flight=4, window=9)
+    times = [at for at, _ in bench.begun]
+    assert len(times) == 12
+    assert all(b - a >= 0.5 for a, b in itertools.pairwise(times))
+    assert times[-1] - times[0] < 6, "none of the rate is lost, but calls take their time"
+    assert bench.table.transactions <= 12 + 7
+
+
+def test_a_claim_that_took_too_long_is_handed_back_and_begins_later(bench, monkeypatch):
+    bench.handle("a", rate_per_key=1.0)
+    task_id = bench.put("a", "late", key="k")
+    send, slow = bench.table.update_and_put, [START_WITHIN + 0.1]
+
+    def takes_long(*arguments, **terms):
+        if slow:
+            bench.sleep(slow.pop())  # its stamp tells a time that is long ago
+        send(*arguments, **terms)
+
+    monkeypatch.setattr(bench.table, "update_and_put", takes_long)
+    bench.run(in_flight=1, linger=3)
+    assert [at > START_WITHIN + 1 for at, _ in bench.begun] == [True]
+    assert bench.task(task_id).attempts == 1
+
+
+def test_a_new_run_of_the_process_remembers_the_starts_of_keys(bench):
+    bench.handle("a", rate_per_key=0.5)
+    processor = bench.processor(in_flight=1, window=1, linger=0.1)
+    bench.put("a", 1, key="k")
+    processor.run()
+    bench.put("a", 2, key="k")
+    bench.table.transactions = 0
+    processor.run()
+    assert bench.table.transactions == 0
+    processor.run()
+    (first, _), (second, _) = bench.begun
+    assert 2 <= second - first < 2.1
+
+
+def test_the_starts_of_keys_that_are_remembered_have_a_bound(monkeypatch):
+    monkeypatch.setattr(key_starts, "MOST_REMEMBERED", 2)
+    host = ManualHost()
+    starts = KeyStarts(host)
+    for key in ("k1", "k2", "k3"):
+        starts.saw(("a", key), host.now(), interval=MICROSECONDS, now=host.now())
+    known = [starts.free_at(("a", key)) - host.monotonic() for key in ("k2", "k3")]
+    assert (starts.free_at(("a", "k1")), known) == (0, [MICROSECONDS, MICROSECONDS])

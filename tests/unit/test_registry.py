@@ -20,7 +20,8 @@ TERMS = {
     "timeout": 5,
     "in_flight": 3,
     "rate_limit": 0.5,
-    "per_key": 4,
+    "per_key": 1,
+    "rate_per_key": 2.0,
     "adaptive_concurrency": True,
     "batch": 5,
     "batch_wait": 0.5,
@@ -54,6 +55,20 @@ def test_a_name_has_one_handler_which_stays_what_it_was():
         registry.task("a")(yields_nothing)
     with pytest.raises(InvalidInput, match="task type"):
         registry.task("")
+
+
+@pytest.mark.parametrize(
+    ("terms", "sentence"),
+    [
+        ({"rate_per_key": 0}, "a.rate_per_key=0: must be a number per second"),
+        ({"rate_per_key": 1 / 86_401}, "is less than once a day; put the task again with a delay"),
+        ({"rate_per_key": 1.0, "per_key": 2}, "a.per_key=2: cannot be beside rate_per_key"),
+        ({"per_key": 101}, "a.per_key=101: is more than 100"),
+    ],
+)
+def test_a_limit_of_a_key_that_cannot_hold_is_refused_with_a_sentence(terms, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        Registry().task("a", **terms)(yields_nothing)
 
 
 def yields_nothing(payload, context):

@@ -196,9 +196,9 @@ class Poller:
         if started:
             self._timing.found_some(now)
             if seen_all and waits:  # what is left must not start
-                self._timing.found_blocked(now, wait=self._wait_for_what_waits())
+                self._timing.found_blocked(now, wait=self._wait_for_what_waits(now))
         elif promoting or waits or self._shows_held(page, now):
-            self._timing.found_blocked(now, wait=self._wait_for_what_waits())
+            self._timing.found_blocked(now, wait=self._wait_for_what_waits(now))
         elif seen_all:
             self._timing.found_nothing(now, seen_at=self._view.began)
         else:
@@ -244,11 +244,12 @@ class Poller:
         for row in self._startable([row for _, row in self._came_back.values()], now):
             self._view.came_back(row)
 
-    def _wait_for_what_waits(self) -> float:
+    def _wait_for_what_waits(self, now: int) -> float:
         """Return the seconds until the limits let the first of the waiting tasks start, as far as
         one can know."""
         waits = [self._limits.wait(task_type) for task_type in self._view.types]
         waits += map(self.batch_wait, self._view.classes)
+        waits.append(self._keys.wait(self._view.keyed, now))
         return min((wait for wait in waits if wait > 0), default=math.inf)
 
     def _shows_held(self, page: Candidates, now: int) -> bool:

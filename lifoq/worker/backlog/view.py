@@ -180,6 +180,12 @@ class BacklogView:
         return {scheduling_class.task_type for scheduling_class in self.classes}
 
     @property
+    def keyed(self) -> Iterator[tuple[str, Key]]:
+        """Each task type with each key of which rows wait."""
+        for scheduling_class, rows in self._classes.items():
+            yield from ((scheduling_class.task_type, key) for key in rows.keys)
+
+    @property
     def keys(self) -> Collection[Key]:
         """The keys of which rows wait."""
         return set().union(*(rows.keys for rows in self._classes.values()))

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 from lifoq.basics.numbers import check_count, check_rate, check_seconds
 from lifoq.errors import InvalidInput
+from lifoq.items.key_limit import KeyLimit
 from lifoq.items.schema import MAX_TYPE_BYTES
 from lifoq.items.terms import check_name
 from lifoq.worker.handlers.backoff import Backoff
@@ -32,6 +33,8 @@ AnyAround = TypeVar("AnyAround", bound=Around)
 
 MOST_PER_KEY: Final = 100
 """A claim may have to read so many slots."""
+LONGEST_INTERVAL: Final = 86_400
+"""Seconds between two starts of a key: its slot is kept for so long after the last one."""
 MOST_PER_BATCH: Final = 100
 """Tasks of one call: each is claimed and settled in a thread of its own."""
 LONGEST_BATCH_WAIT: Final = 60.0
@@ -53,6 +56,8 @@ class Terms:
     processors start together."""
     per_key: int | None = None
     """Tasks of this type that have the same key, and are TAKEN at a time, over all processors."""
+    rate_per_key: float | None = None
+    """Tasks of this type that have the same key, and start per second, over all processors."""
     adaptive_concurrency: bool = False
     """True if each worker finds by itself how many tasks of this type the downstream takes at a
     time, at the most ``in_flight``."""
@@ -66,11 +71,26 @@ class Terms:
         if self.per_key is not None and self.per_key > MOST_PER_KEY:
             problem = f"is more than {MOST_PER_KEY}; leave it out where so many may run at a time"
             raise InvalidInput(f"{of}per_key", self.per_key, problem)
-        if self.rate_limit is not None:
-            check_rate(f"{of}rate_limit", self.rate_limit)
+        for name in ("rate_limit", "rate_per_key"):
+            if getattr(self, name) is not None:
+                check_rate(f"{of}{name}", getattr(self, name))
+        self._check_rate_per_key(of)
         if not isinstance(self.adaptive_concurrency, bool):
             name = f"{of}adaptive_concurrency"
             raise InvalidInput(name, self.adaptive_concurrency, "must be True or False")
+
+    def _check_rate_per_key(self, of: str) -> None:
+        if self.rate_per_key is None:
+            return
+        if self.rate_per_key * LONGEST_INTERVAL < 1:
+            problem = "is less than once a day; put the task again with a delay instead"
+            raise InvalidInput(f"{of}rate_per_key", self.rate_per_key, problem)
+        if self.per_key is not None and self.per_key > 1:
+            problem = (
+                "cannot be beside rate_per_key, for which a key has one slot: make it 1, or leave "
+                "it out, since the rate and the timeout bound how many run at a time"
+            )
+            raise InvalidInput(f"{of}per_key", self.per_key, problem)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +121,13 @@ class TaskType(Terms):
         if self.timeout is not None:
             check_seconds(f"{self.name}.timeout", self.timeout)
         self._check_batch()
+
+    @functools.cached_property
+    def key_limit(self) -> KeyLimit | None:
+        """The limits of each key; None if it has none."""
+        if self.per_key is None and self.rate_per_key is None:
+            return None
+        return KeyLimit(per_key=self.per_key, rate=self.rate_per_key)
 
     def _check_batch(self) -> None:
         field, wait_field = f"{self.name}.batch", f"{self.name}.batch_wait"
@@ -182,6 +209,7 @@ class Registry:
         in_flight: int | None = None,
         rate_limit: float | None = None,
         per_key: int | None = None,
+        rate_per_key: float | None = None,
         adaptive_concurrency: bool = False,
         batch: int | None = None,
         batch_wait: float = 0.0,
@@ -200,6 +228,9 @@ class Registry:
             rate_limit: The tasks of this type that start per second, likewise. None: no limit.
             per_key: The tasks of this type with the same ``key`` that are TAKEN at a time, over all
                 workers; 100 at the most. None: no limit.
+            rate_per_key: The tasks of this type with the same ``key`` that start per second, over
+                all workers, one at a time: with 0.5, each start is at least two seconds after the
+                one before. Once a day at the least. None: no limit.
             adaptive_concurrency: True if each worker finds by itself how many tasks of this type
                 the downstream takes at a time, at the most ``in_flight``.
             batch: The tasks of this type that one call of the handler takes, 100 at the most. The
@@ -239,6 +270,7 @@ class Registry:
                 in_flight=in_flight,
                 rate_limit=rate_limit,
                 per_key=per_key,
+                rate_per_key=rate_per_key,
                 adaptive_concurrency=adaptive_concurrency,
                 is_async=_is_async(handler),
                 batch=batch,

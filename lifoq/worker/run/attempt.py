@@ -305,8 +305,9 @@ class Attempts:
             self._not_started(row, call, error)
             return
         task = claim.task
-        in_time = self._host.monotonic() <= self.latest_start(kind, task)
-        may_begin = in_time and self._limits.usable(kind.name)
+        now = self._host.monotonic()
+        in_time = now <= self.latest_start(kind, task)
+        may_begin = in_time and now <= claim.begin_by and self._limits.usable(kind.name)
         if may_begin and task.task_type == row.task_type and task.cancel_asked is None:
             self._attempt(self._begin(claim, call))
         else:
@@ -338,7 +339,7 @@ class Attempts:
             raise TooLate(row.task_id)
         if not self._limits.usable(kind.name):  # any more
             raise NotClaimed(row.task_id)
-        return self._claims.claim(row, per_key=kind.per_key, lease=self._settings.lease)
+        return self._claims.claim(row, key_limit=kind.key_limit, lease=self._settings.lease)
 
     def _begin(self, claim: Claim, call: Call[Attempt]) -> Attempt:
         now, settings, task, kind = self._host.monotonic(), self._settings, claim.task, call.kind

@@ -138,7 +138,12 @@ class Run:
         self._promotions = Promotions(now=now, until=self._claim_until if linger else now)
         self._held: ClaimedTasks[Attempt] = ClaimedTasks(slots=settings.in_flight)
         self._batches = Batches(process.registry)
-        self._keys = BusyKeys(lambda name: self._kind(name).per_key, process.fair_shares, now=now)
+        self._keys = BusyKeys(
+            lambda name: self._kind(name).key_limit,
+            process.fair_shares,
+            starts=process.claims.starts,
+            now=now,
+        )
         self._poller = Poller(
             self._calls,
             clock=process.store.now,
@@ -351,6 +356,7 @@ class Run:
 
     def _started(self, attempt: Attempt) -> None:
         self._held.started(attempt.task.task_id, attempt)
+        self._keys.started(attempt.task)
         self._breaker.passes()
         self._tend_at = min(self._tend_at, attempt.renew_at, attempt.times_out_at)
         self._timing.changed()
@@ -375,7 +381,7 @@ class Run:
 
     def _key_may_be_free(self, settled: Settled, now: int) -> None:
         task = settled.attempt.task
-        if self._keys.limit(task):
+        if self._keys.holds(task):
             if settled.how is Settlement.UNSETTLED:  # its claim stands until its lease is over
                 self._keys.refused(task, now)
             self._timing.poll_at_once(now)
