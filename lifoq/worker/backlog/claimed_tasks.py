@@ -33,11 +33,13 @@ class ClaimedTasks(Generic[Attempt]):
         self._refused: dict[str, int] = {}
         """The end of the time for which each refusal is remembered."""
         self._suspected_poison: str | None = None
+        """The suspected poison that is being claimed or runs."""
         self._call_of: dict[str, int] = {}
         """The number of the call that each task shares with those that were claimed with it."""
         self._calls: Counter[int] = Counter()
         """The tasks that are left of each call."""
         self._number = 0
+        """The number of the latest call."""
 
     def begins_call(self) -> None:
         """Begin another call: the tasks whose claims are sent from now on share it."""

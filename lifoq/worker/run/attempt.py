@@ -298,6 +298,7 @@ class Attempts:
         self._mailbox.put(NotStarted(row=row, error=error))
 
     def _work(self, row: Candidate, call: Call[Attempt]) -> None:
+        """Claim a task, and make an attempt at it: the work of an attempt's thread."""
         kind = call.kind
         try:
             claim = self._claim(row, kind)
@@ -342,6 +343,7 @@ class Attempts:
         return self._claims.claim(row, key_limit=kind.key_limit, lease=self._settings.lease)
 
     def _begin(self, claim: Claim, call: Call[Attempt]) -> Attempt:
+        """Return the attempt at a task that was just claimed. Its time begins now."""
         now, settings, task, kind = self._host.monotonic(), self._settings, claim.task, call.kind
         times_out_at = now + microseconds(self._time(kind, task))
         context = Context(
@@ -364,6 +366,9 @@ class Attempts:
         )
 
     def _attempt(self, attempt: Attempt) -> None:
+        """Run the attempt to its end, in the thread that claimed its task. A batch's handler is
+        called by the thread of its first task; the others' threads are done once they have
+        joined."""
         self._mailbox.put(Started(attempt))
         call, outcome = attempt.call, self._not_loaded(attempt)
         if outcome is not None:
@@ -391,13 +396,14 @@ class Attempts:
             )
         outcomes = [self._outcome(*one) for one in zip(answers, attempts, strict=True)]
         errors = [answer.error for answer in answers if isinstance(answer, Raised)]
-        signal = LoadSignal.DONE
+        signal = LoadSignal.DONE  # one success: the time of the call is that of real work
         if len(errors) == len(answers):
             slow = any(attempt.timed_out for attempt in attempts)
             overloaded = slow or any(isinstance(error, TimeoutError) for error in errors)
             signal = LoadSignal.OVERLOADED if overloaded else LoadSignal.UNTOLD
         call.returned(refused=any(isinstance(error, Busy) for error in errors), signal=signal)
         left = [one for one in zip(attempts, outcomes, strict=True) if one[0].begin_settling()]
+        # This thread writes one outcome itself, so a call for one task needs no second thread.
         for attempt, outcome in left[1:]:
             self._settle_beside(attempt, outcome)
         for attempt, outcome in left[:1]:
@@ -419,6 +425,7 @@ class Attempts:
         return call.span.current()
 
     def _outcome(self, answer: Any, attempt: Attempt) -> Outcome:
+        """Return the outcome of an attempt, by the handler's answer for its task."""
         if isinstance(answer, Raised):
             return self._after(answer.error, attempt)
         return returned(answer)
@@ -440,6 +447,7 @@ class Attempts:
         return None
 
     def _after(self, error: BaseException, attempt: Attempt) -> Outcome:
+        """Return the outcome of an attempt that has ended with an error."""
         if attempt.context.cancelled:
             told = isinstance(error, Cancelled | Interrupted)
             return Cancel(error=None if told else TaskError.of(error))
@@ -464,6 +472,7 @@ class Attempts:
             self._settle(attempt, outcome)
 
     def _settle(self, attempt: Attempt, outcome: Outcome) -> None:
+        """Write the outcome, free what the claim holds beside the task, and tell the run."""
         decided = self._host.now()
         try:
             settled = attempt.settled = self._write(attempt, outcome)
@@ -513,6 +522,8 @@ class Attempts:
                 return Settled(attempt=attempt, how=how, row=row, delay=delay, outcome=outcome)
 
     def _renew(self, attempt: Attempt) -> None:
+        """Send a heartbeat. Its answer may tell that the lease is lost, or that the task was
+        cancelled: then an async handler is stopped."""
         if attempt.context.lease_lost:
             return
         told = attempt.context.cancelled

@@ -202,6 +202,8 @@ class Run:
     # When
 
     def _over(self, now: int) -> bool:
+        """Return True if the run has come to its end: its time is up, there is nothing more to do,
+        or it claims no more and holds no task."""
         if now >= self._ends_at:
             return True
         return now >= self._done_at or (self._held.nothing and not self._claiming(now))
@@ -215,6 +217,7 @@ class Run:
         return max(believed_at, self._promotions.awaited_until)
 
     def _claiming(self, now: int) -> bool:
+        """Return True if the run may claim tasks, if there is a slot for them."""
         return (
             now < self._claim_until
             and not self._breaker.hopeless
@@ -239,8 +242,9 @@ class Run:
             return
         yield self._claim_until, _nothing
         wait = math.inf if self._held.crowded else self._limits.shortest_wait()
-        if wait < math.inf:  # else what is due can wait in one place as well as in the other
-            free_at = now + max(1, microseconds(wait)) if wait else now  # never too soon
+        if wait < math.inf:  # else no task can start before a message tells of a free slot
+            # A time that is rounded down to this moment would have the run spin.
+            free_at = now + max(1, microseconds(wait)) if wait else now
             yield max(free_at, self._promotions.due_at), self._promote
             yield max(free_at, self._poll_at()), self._poller.poll
 
@@ -262,10 +266,12 @@ class Run:
         self._calls.promote(but=frozenset(self._held.in_flight))
 
     def _slot_free(self, now: int) -> bool:
+        """Return True if a task of some type could start now."""
         free = not self._held.crowded and self._limits.shortest_wait() == 0
         return free and self._claiming(now)
 
     def _try(self, step: Callable[[], None]) -> None:
+        """Take a step that may need a thread. If there is none, the run claims no more."""
         try:
             step()
         except OutOfThreads:
@@ -332,18 +338,20 @@ class Run:
             self._breaker.met(answer.error, now)
 
     def _not_started(self, answer: NotStarted, now: int) -> None:
+        """Take the task out of what is held, and decide by the reason when it may be tried
+        again."""
         task_id = answer.row.task_id
         self._held.not_started(task_id)
         self._keys.not_started(answer.row, now)
         self._timing.changed()  # it may have been claimed all the same, or handed back
         self._timing.one_came_back(now)
         if isinstance(answer.error, KeyBusy | NotClaimed):
-            self._breaker.passes()  # an answer
+            self._breaker.passes()  # the database has answered
         if isinstance(answer.error, KeyBusy):
             self._keys.refused(answer.row, now)
             self._poller.came_back(answer.row, now)
-        elif isinstance(answer.error, TooLate):
-            self._held.refused(task_id, self._ends_at)  # a run that has the time will claim it
+        elif isinstance(answer.error, TooLate):  # a later run has the time for it
+            self._held.refused(task_id, self._ends_at)
         elif isinstance(answer.error, NotClaimed):
             self._held.refused(task_id, now)
         elif isinstance(answer.error, DamagedTask):  # the claim may have come before
@@ -366,6 +374,8 @@ class Run:
             self._attempts.interrupt(attempt)
 
     def _settled(self, settled: Settled, now: int) -> None:
+        """Count the end of an attempt, and note that a slot, its key and perhaps the task itself
+        are free again."""
         self._held.settled(settled.attempt.task.task_id)
         seconds = (now - settled.attempt.began) / MICROSECONDS
         self._tally.ended(settled, seconds=seconds)
@@ -380,6 +390,7 @@ class Run:
             self._promotions.delays(now + microseconds(settled.delay), now=now)
 
     def _key_may_be_free(self, settled: Settled, now: int) -> None:
+        """Poll for a task of the same key, where that may have waited for this one's end."""
         task = settled.attempt.task
         if self._keys.holds(task):
             if settled.how is Settlement.UNSETTLED:  # its claim stands until its lease is over
@@ -387,6 +398,7 @@ class Run:
             self._timing.poll_at_once(now)
 
     def _shown(self, shown: Shown, now: int) -> None:
+        """Start what the first page shows, and read on behind it if slots are left."""
         self._breaker.passes()
         if not self._poller.shown(shown, now):
             return
@@ -397,6 +409,7 @@ class Run:
             self._poller.poll_behind(now)
 
     def _shown_behind(self, shown: ShownBehind, now: int) -> None:
+        """Start what a later page shows, and read on behind it if it gave nothing to start."""
         self._poller.shown_behind(shown, now)
         started = self._start_what_may(now)
         promoting = self._promotions.under_way
@@ -414,6 +427,7 @@ class Run:
     # Attempts
 
     def _tend_attempts(self, now: int) -> None:
+        """End the attempts whose time is over, and send the heartbeats that are due."""
         attempts = self._held.in_flight.values()
         for attempt in attempts:
             if now >= attempt.times_out_at:
@@ -501,7 +515,10 @@ class Run:
     # The end
 
     def _conclude(self) -> None:
+        """Count what is left, give back the quotas, and tell if tasks remain. Raises what made the
+        run end early."""
         now = self._host.monotonic()
+        # Attempts that are still there had until the end of the run to settle.
         for attempt in self._held.in_flight.values():
             settled = attempt.settled or Settled(attempt=attempt, how=Settlement.UNSETTLED)
             self._tally.ended(settled, seconds=(now - attempt.began) / MICROSECONDS)
@@ -513,18 +530,21 @@ class Run:
             raise self._breaker.fatal
         if self._breaker.error is not None and report.claimed == 0:
             raise self._breaker.error
-        if not (self._claiming(now) and self._timing.believed_empty(now)):  # it polled until now
+        polled_until_now = self._claiming(now) and self._timing.believed_empty(now)
+        if not polled_until_now:  # else it is known that no task waits
             report.remaining = self._tasks_wait()
             self._note_last_starts(now, least=0 if report.remaining else NOTE_EVERY / 2)
         if reason is not None:
             raise ProcessUnusable(reason, report)
 
     def _tell(self, now: int) -> None:
+        """Report progress to the caller, and to producers what was started."""
         self._tally.of_now.limits = self._found()
         self._tally.tell(now)
         self._note_starts(now, least=NOTE_EVERY)
 
     def _found(self) -> dict[str, float]:
+        """Return the tasks at a time that were found, by adaptive task type."""
         return {name: tasks for name, (tasks, _) in self._limits.found().items()}
 
     def _note_starts(self, now: int, *, least: float, ended: bool = False) -> None:
@@ -551,6 +571,7 @@ class Run:
             self._listen(lambda: self._limits.all_answered, seconds=REMAINING_PATIENCE)
 
     def _tasks_wait(self) -> bool:
+        """Return True if tasks wait that could be claimed, or if nobody could tell in time."""
         self._try(self._calls.ask_whether_tasks_wait)
         self._listen(
             lambda: self._out_of_threads or self._remaining is not None, seconds=REMAINING_PATIENCE
@@ -570,6 +591,7 @@ class Run:
                     self._noting = False
 
     def _unusable(self) -> str | None:
+        """Return the reason why this process can start no more tasks; None if it can."""
         if self._out_of_threads:
             return "no thread can be started"
         if self._limits.full_of_hung:
