@@ -96,12 +96,14 @@ def measure(store: Reads, *, now: int, cap: int = CAP, note: Note | None = None)
 
     def expired(*, first: int | None = None, since: int = 0) -> Count:
         """Count the tasks past their deadline, from the oldest row on: behind a mountain of those
-        that still wait, the cap would leave none of these. Tasks with early deadlines of their own
-        may lie before such a mountain instead."""
+        that still wait, the cap would leave few of these. Tasks with early deadlines of their own
+        may lie before such a mountain instead: so a count that met the cap is made from the newest
+        row on, too, and the greater one counts."""
         where = (GreaterThan(Attribute.EXPIRES_AT, since), AtMost(Attribute.EXPIRES_AT, now))
         found = count(Status.PENDING, newest_first=False, first=first, where=where)
-        if found.capped and not found.value:
-            found = count(Status.PENDING, first=first, where=where)
+        if found.capped:
+            from_newest = count(Status.PENDING, first=first, where=where)
+            found = max(found, from_newest, key=lambda one: one.value)
         return found
 
     def count(status: Status, *, newest_first: bool = True, **narrowed: Any) -> Count:

@@ -134,6 +134,7 @@ def test_the_headline_says_from_the_table_how_the_queue_is_doing(arrange, state,
 
 def test_shed_tasks_are_counted_on_both_sides_of_a_mountain_that_waits():
     situation = Situation()
+    situation.wait(1, deadline=1)
     situation.wait(11_000, seconds=2)
     situation.wait(3, deadline=1, seconds=2)
     assert str(situation.queue.stats().shed_lately) == "at least 3"
