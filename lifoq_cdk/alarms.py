@@ -34,14 +34,23 @@ _BELOW: Final = cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
 
 @dataclass(frozen=True, kw_only=True)
 class AlarmThresholds:
-    """The bounds beyond which somebody should look."""
+    """The bounds beyond which somebody should look.
+
+    Examples:
+        >>> bounds = AlarmThresholds(shed_per_minute=100, failures_per_minute=10)
+        >>> queue = LifoQueue(stack, "Prices", tasks="thumbnails", alarm_thresholds=bounds)
+    """
 
     oldest_waiting_percent_of_deadline: float = 80
+    """The age of the oldest waiting task, as a percentage of the queue's deadline."""
     shed_per_minute: float = 0
+    """Tasks that are shed in a minute."""
     failures_per_minute: float = 0
+    """Tasks that go to FAILURE in a minute."""
     idle_rounds_per_minute: float = 300
     """Idle rounds a minute, for each processor that may run at a time."""
     iterator_age: cdk.Duration = MINUTE
+    """The age of a change of the table before a function reads it."""
 
     def oldest_waiting_seconds(self, deadline_seconds: float) -> float:
         return deadline_seconds * self.oldest_waiting_percent_of_deadline / 100

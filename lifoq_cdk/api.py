@@ -32,7 +32,12 @@ LOGGED: Final = {
 
 
 class QueueApi(Construct):
-    """``ApiFunction``, and an HTTP API in front of it."""
+    """``ApiFunction``, and an HTTP API in front of it.
+
+    Examples:
+        >>> api = QueueApi(stack, "Api", queue=queue, requests_per_second=20)
+        >>> grant = api.grant_put(caller)  # IAM lets in only whom a grant allows
+    """
 
     def __init__(
         self,

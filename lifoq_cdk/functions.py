@@ -21,10 +21,17 @@ from lifoq_cdk.state import GET_OBJECT, PUT_OBJECT
 @dataclass(frozen=True, kw_only=True)
 class AsyncInvocation:
     """The time for which, and the times that, Lambda tries an event that nobody waits for. An error
-    is retried after one minute, and then after two."""
+    is retried after one minute, and then after two.
+
+    Examples:
+        >>> kicks = AsyncInvocation(max_event_age=cdk.Duration.minutes(2), retry_attempts=0)
+        >>> queue = LifoQueue(stack, "Prices", tasks="thumbnails", kicks=kicks)
+    """
 
     max_event_age: cdk.Duration
+    """The age beyond which an event is dropped."""
     retry_attempts: int
+    """The number of tries after the first: 0, 1 or 2."""
 
     def check(self, timeout: cdk.Duration) -> None:
         """Raise ``InvalidInput`` where a function with this timeout is too old for its retries."""

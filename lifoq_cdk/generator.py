@@ -48,11 +48,15 @@ class RecurringTask:
     """A task that is put by a schedule, with an id of its time: once, however often Lambda or the
     scheduler try.
 
-    >>> RecurringTask(name="nightly", task_type="clean", schedule="cron(0 3 * * ? *)")
+    Examples:
+        >>> clean = RecurringTask(name="nightly", task_type="clean", schedule="cron(0 3 * * ? *)")
+        >>> generator = QueueGenerator(stack, "Generator", queue=queue, recurring=[clean])
     """
 
     name: str
+    """The task's name: the beginning of its id."""
     task_type: str
+    """The type of the task."""
     schedule: scheduler.ScheduleExpression | str
     """The schedule in EventBridge Scheduler's words: ``rate(1 hour)``, ``cron(0 3 * * ? *)``."""
     payload: Any = None
@@ -114,16 +118,30 @@ class RecurringTask:
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """Load for trials: each minute, tasks for ``seconds`` of it."""
+    """Load for trials: each minute, tasks for ``seconds`` of it.
+
+    Examples:
+        >>> load = Load(task_type="price.refresh", tasks_per_second=20, payload={"sku": "4711"})
+        >>> generator = QueueGenerator(stack, "Generator", queue=queue, load=load)
+    """
 
     task_type: str
+    """The type of the tasks."""
     tasks_per_second: float
+    """Tasks per second: throughout, or between the peaks."""
     payload: Any = None
+    """The payload of each task."""
     profile: Profile = "constant"
+    """The course of the load: ``constant``; ``burst``, with the peak in the first half of each
+    ``period``; or ``sine``, up to the peak and back."""
     peak_tasks_per_second: float | None = None
+    """Tasks per second at the peak."""
     period: cdk.Duration | None = None
+    """The time from one peak to the next."""
     seconds: float = 60
+    """Seconds of each minute in which tasks are put."""
     enabled: bool = True
+    """False to deploy it switched off."""
 
     def __post_init__(self) -> None:
         if self.profile not in (profiles := get_args(Profile)):
@@ -160,7 +178,12 @@ class Load:
 
 
 class QueueGenerator(Construct):
-    """``CreateTasksFunction`` and the schedules that run it."""
+    """``CreateTasksFunction`` and the schedules that run it.
+
+    Examples:
+        >>> hourly = RecurringTask(name="hourly", task_type="price.list", schedule="rate(1 hour)")
+        >>> generator = QueueGenerator(stack, "Generator", queue=queue, recurring=[hourly])
+    """
 
     def __init__(
         self,

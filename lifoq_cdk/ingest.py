@@ -40,16 +40,23 @@ IN_THE_NETWORK: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class BrokerQueue:
-    """A queue of an Amazon MQ broker."""
+    """A queue of an Amazon MQ broker.
+
+    Examples:
+        >>> orders = BrokerQueue(broker_arn=broker_arn, queue_name="orders", login=login)
+        >>> ingest = QueueIngest(stack, "Ingest", queue=queue, sources=[orders])
+    """
 
     broker_arn: str
     """The broker's ARN, such as ``CfnBroker.attr_arn``."""
     queue_name: str
+    """The name of the queue in the broker."""
     login: secretsmanager.ISecret | secretsmanager.Secret
     """User name and password, as the keys ``username`` and ``password``."""
     virtual_host: str | None = None
     """RabbitMQ's; leave it out for ActiveMQ."""
     batch_size: int = MOST_AT_A_TIME
+    """Messages of one event, at the most."""
 
 
 Source = lambda_.IEventSource | sqs.IQueue | sns.ITopic | sns.Topic | events.Rule | BrokerQueue
@@ -57,7 +64,13 @@ Source = lambda_.IEventSource | sqs.IQueue | sns.ITopic | sns.Topic | events.Rul
 
 
 class QueueIngest(Construct):
-    """``IngestFunction``, and what runs it."""
+    """``IngestFunction``, and what runs it.
+
+    Examples:
+        >>> orders = sqs.Queue(stack, "Orders", visibility_timeout=cdk.Duration.minutes(6))
+        >>> mapping = IngestMapping(task_type="'order.created'", task_id="body.order.id")
+        >>> ingest = QueueIngest(stack, "Ingest", queue=queue, sources=[orders], mapping=mapping)
+    """
 
     def __init__(
         self,

@@ -41,7 +41,12 @@ ARCHITECTURES: Final = {
 
 class LongTasks(Construct):
     """An ECS service on Fargate that does some task types of a queue, and runs nothing while there
-    are no such tasks."""
+    are no such tasks.
+
+    Examples:
+        >>> image = ecs.ContainerImage.from_registry("public.ecr.aws/shop/videos")
+        >>> videos = LongTasks(stack, "Videos", queue=queue, types=["video.encode"], image=image)
+    """
 
     def __init__(
         self,

@@ -12,11 +12,22 @@ from lifoq_project.requirements import Architecture
 def with_lifoq(
     folder: str | Path, *, architecture: lambda_.Architecture = lambda_.Architecture.ARM_64
 ) -> lambda_.AssetCode:
-    """The code of a Lambda function of your own that uses the library, such as a producer.
+    """Return the code of a Lambda function of your own that uses the library, such as a producer.
 
     In it are the folder under its own name (``handler="producer.handler.handle"``), lifoq, and what
     the folder's ``requirements.txt`` asks for, as wheels for Lambda's Python 3.14 on the
     function's ``architecture``. Raises ``AssetError`` and ``RequirementsError``.
+
+    Examples:
+        >>> shop = lambda_.Function(
+        ...     stack,
+        ...     "Shop",
+        ...     runtime=lambda_.Runtime.PYTHON_3_14,
+        ...     architecture=lambda_.Architecture.ARM_64,
+        ...     code=with_lifoq("producer"),
+        ...     handler="producer.handler.handle",
+        ... )
+        >>> grant = queue.grant_put(shop)
     """
     return deployed(asset.build(Path(folder).resolve(), architecture=architecture_of(architecture)))
 

@@ -62,7 +62,14 @@ TAKEN: Final = "lifoq:name"
 
 
 class LifoQueue(Construct):
-    """A queue of tasks, newest first, and what works through it."""
+    """A queue of tasks, newest first, and what works through it.
+
+    Examples:
+        >>> queue = LifoQueue(
+        ...     stack, "Prices", tasks="thumbnails", deadline=cdk.Duration.minutes(10), in_flight=20
+        ... )
+        >>> grant = queue.grant_put(caller)
+    """
 
     def __init__(
         self,

@@ -32,6 +32,9 @@ class QueueReports(Construct):
     """The export machine, its schedules, and the Spark job.
 
     Reports lie in the queue's export bucket, under ``reports/DATE/report.html``.
+
+    Examples:
+        >>> reports = QueueReports(stack, "Reports", queue=queue, window=cdk.Duration.minutes(60))
     """
 
     def __init__(

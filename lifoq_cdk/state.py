@@ -38,6 +38,10 @@ class QueueState(Construct):
 
     ``LifoQueue`` makes one itself, unless it is given one: put it into a stack of its own, so that
     the functions can be deleted and deployed again beside their tasks.
+
+    Examples:
+        >>> state = QueueState(stack, "State", deletion_protection=True)
+        >>> queue = LifoQueue(stack, "Prices", tasks="thumbnails", state=state)
     """
 
     def __init__(

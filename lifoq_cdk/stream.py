@@ -19,12 +19,21 @@ AN_HOUR: Final = cdk.Duration.hours(1)
 
 @dataclass(frozen=True, kw_only=True)
 class StreamReading:
-    """Lambda's reading of the table's stream."""
+    """Lambda's reading of the table's stream.
+
+    Examples:
+        >>> stream = StreamReading(max_batching_window=cdk.Duration.seconds(1))
+        >>> queue = LifoQueue(stack, "Prices", tasks="thumbnails", stream=stream)
+    """
 
     batch_size: int = 1000
+    """Changes of the table that one event holds, at the most."""
     max_batching_window: cdk.Duration = AT_ONCE
+    """The time for which Lambda waits for more changes of a batch."""
     retry_attempts: int = 3
+    """The number of tries after the first, of an event that failed."""
     max_record_age: cdk.Duration = AN_HOUR
+    """The age beyond which a change is put aside."""
 
 
 def follow(

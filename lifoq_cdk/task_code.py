@@ -57,8 +57,12 @@ def check_variables(*names: str) -> None:
 class TaskCode:
     """A folder of task code, a package of it, or a container image; and what it runs with.
 
-    ``TaskCode("thumbnails", memory_size=1769, initial_policy=[…])``: the folder ``thumbnails`` is
-    imported by its name, and what its ``requirements.txt`` asks for is packaged with it.
+    A folder is imported by its name, and what its ``requirements.txt`` asks for is packaged with
+    it.
+
+    Examples:
+        >>> code = TaskCode("thumbnails", memory_size=1769, environment={"SIZES": "64,256"})
+        >>> queue = LifoQueue(stack, "Thumbnails", tasks=code)
     """
 
     code: str | Path | Asset | Image

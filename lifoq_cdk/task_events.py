@@ -7,7 +7,13 @@ from lifoq.errors import InvalidInput
 
 @dataclass(frozen=True, kw_only=True)
 class TaskEvents:
-    """The events of each task's end: SUCCESS, FAILURE, CANCELLED, or SHED."""
+    """The events of each task's end: SUCCESS, FAILURE, CANCELLED, or SHED.
+
+    Examples:
+        >>> queue = LifoQueue(stack, "Prices", tasks="thumbnails", events=TaskEvents())
+        >>> mail = subscriptions.EmailSubscription("ada@example.com")
+        >>> subscription = queue.events_topic.add_subscription(mail)
+    """
 
     topic: bool = True
     """True if all ends are published to ``TaskEventsTopic``."""

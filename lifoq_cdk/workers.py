@@ -17,10 +17,20 @@ MOST_STEPS: Final = 20
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerScaling:
-    """The rule by which workers are added: one for so many open tasks, waiting or at work."""
+    """The rule by which workers are added: one for so many open tasks, waiting or at work.
+
+    Examples:
+        >>> scaling = WorkerScaling(max_workers=4, in_flight=2)
+        >>> image = ecs.ContainerImage.from_registry("public.ecr.aws/shop/videos")
+        >>> videos = LongTasks(
+        ...     stack, "Videos", queue=queue, types=["video"], image=image, scaling=scaling
+        ... )
+    """
 
     min_workers: int = 0
+    """The number of workers that run while there is nothing to do."""
     max_workers: int = 10
+    """The most workers."""
     in_flight: int = 1
     """Tasks that one worker does at a time."""
     backlog_per_worker: int | None = None

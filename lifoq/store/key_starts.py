@@ -1,5 +1,5 @@
-"""Which start of a key a process saw last, and when: so that keys start at a rate, whatever the
-workers' clocks say.
+"""The start of each key that a process saw last, and when it saw it: so that keys start at a rate,
+whatever the workers' clocks say.
 
 The slot of a key (see ``items.key_slots``) holds the stamp of the key's last start. A claim is
 granted over three kinds of slots:

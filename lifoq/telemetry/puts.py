@@ -46,8 +46,8 @@ def put_many(
 
 @contextmanager
 def _sending(new: Sequence[NewTask], attributes: c.Attributes) -> Iterator[Span]:
-    """Within a current span. The error that is raised in it is told, and counted as one of each
-    task."""
+    """Let the puts be sent within a current span. An error that is raised in it is told, and
+    counted as one of each task."""
     given = [own for each in new if (own := traceparent.if_one(getattr(each, "traceparent", None)))]
     destination = attributes.get(c.DESTINATION)
     began, failed = perf_counter(), c.Attributes()
