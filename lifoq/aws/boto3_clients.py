@@ -43,6 +43,12 @@ _MAKING: Final = threading.Lock()
 may not."""
 
 
+def patient(**settings: Any) -> Config:
+    """Return ``PATIENT`` with other settings of botocore's Config, such as ``read_timeout`` in
+    seconds."""
+    return PATIENT.merge(Config(**settings))
+
+
 def new_client(
     service: str, defaults: Config = PATIENT, *, config: Config | None = None, **arguments: Any
 ) -> Any:
@@ -61,9 +67,9 @@ def dynamodb_clients(
 ) -> tuple[Any, Any]:
     """Return two clients of DynamoDB: one that repeats calls which fail, if it shall, and one that
     sends each once, for what must not be repeated: an unconditional batch. Raises as above."""
-    patient = _merged(DYNAMODB, config)
-    once = new_client("dynamodb", once_only(patient), **arguments)
-    return (new_client("dynamodb", patient, **arguments) if repeats else once), once
+    settings = _merged(DYNAMODB, config)
+    once = new_client("dynamodb", once_only(settings), **arguments)
+    return (new_client("dynamodb", settings, **arguments) if repeats else once), once
 
 
 def once_only(config: Config) -> Config:

@@ -27,6 +27,9 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 
 from lifoq.errors import LifoqError, QueueMisconfigured, StoreUnavailable
 
+AwsRefusal = ClientError
+"""Raised by a client when AWS refuses a call; ``code_of`` tells the reason."""
+
 NO_ANSWER: Final = (
     BotoConnectionError,  # no endpoint reached: address, connection, TLS, proxy
     HTTPClientError,  # no whole answer: closed, timed out

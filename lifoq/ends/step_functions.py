@@ -3,9 +3,7 @@
 import logging
 from typing import Any, Final
 
-from botocore.exceptions import ClientError
-
-from lifoq.aws.errors import code_of
+from lifoq.aws.errors import AwsRefusal, code_of
 from lifoq.basics import jsontext
 from lifoq.ends.end import End, Ending
 
@@ -38,7 +36,7 @@ class StepFunctions:
             return
         try:
             self._send(end, end.task_token)
-        except ClientError as error:
+        except AwsRefusal as error:
             if code_of(error) not in NOBODY_WAITS:
                 raise
             log.info("nobody waits for task %s any more: %s", end.task_id, code_of(error))

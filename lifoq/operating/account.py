@@ -63,15 +63,13 @@ class Account:
     def client(self, service: str) -> Any:
         """Return the client of a service. Raises QueueMisconfigured where boto3 cannot make one of
         its settings."""
-        from botocore.config import Config  # noqa: PLC0415 - as above
-
-        from lifoq.aws.boto3_clients import PATIENT, new_client  # noqa: PLC0415 - as above
+        from lifoq.aws.boto3_clients import new_client, patient  # noqa: PLC0415 - as above
         from lifoq.aws.errors import connecting  # noqa: PLC0415 - as above
 
         if service not in self._clients:
-            patient = PATIENT.merge(Config(read_timeout=OPERATORS_READ_TIMEOUT))
+            own = patient(read_timeout=OPERATORS_READ_TIMEOUT)
             with connecting(f"{service} cannot be asked"):
-                self._clients[service] = new_client(service, patient, **self._arguments)
+                self._clients[service] = new_client(service, own, **self._arguments)
         return self._clients[service]
 
 

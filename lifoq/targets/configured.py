@@ -97,12 +97,10 @@ def _secrets_client() -> Any:
 
 
 def _lambda_client(timeout: float) -> Any:
-    from botocore.config import Config  # noqa: PLC0415 - as above
+    from lifoq.aws.boto3_clients import new_client, once_only, patient  # noqa: PLC0415 - as above
 
-    from lifoq.aws.boto3_clients import PATIENT, new_client, once_only  # noqa: PLC0415 - as above
-
-    own = Config(read_timeout=timeout, max_pool_connections=CONNECTIONS)
-    return new_client("lambda", once_only(PATIENT.merge(own)))
+    own = patient(read_timeout=timeout, max_pool_connections=CONNECTIONS)
+    return new_client("lambda", once_only(own))
 
 
 def _encoded(target: Target) -> dict[str, Any]:

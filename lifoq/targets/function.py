@@ -7,9 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from botocore.exceptions import ClientError
-
-from lifoq.aws.errors import code_of
+from lifoq.aws.errors import AwsRefusal, code_of
 from lifoq.basics import jsontext
 from lifoq.basics.numbers import check_count, check_seconds
 from lifoq.errors import Busy, Fail, InvalidInput, Retry
@@ -87,7 +85,7 @@ class LambdaHandler:
                     jsontext.encode({"custom": custom}, "context").encode()
                 ).decode(),
             )
-        except ClientError as error:
+        except AwsRefusal as error:
             if code_of(error) in FULL:
                 raise Busy(f"Lambda has no room for the function: {error}") from error
             raise

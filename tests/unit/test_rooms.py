@@ -81,6 +81,17 @@ def test_no_module_imports_itself_by_way_of_others():
         pytest.fail(" ← ".join(circle.args[1]))
 
 
+def test_only_one_room_of_the_library_calls_aws_by_boto3():
+    callers = {
+        module
+        for module in MODULES
+        if any(name.partition(".")[0] in ("boto3", "botocore") for name in imported(module))
+    }
+    assert {one for one in callers if f"{one}.".startswith("lifoq.")} == {
+        one for one in callers if one.startswith("lifoq.aws.")
+    }
+
+
 def test_nothing_lies_outside_the_rooms():
     found = {
         path.stem for path in (ROOT / "lifoq").iterdir() if not path.name.startswith("__pycache__")
