@@ -33,6 +33,12 @@ from lifoq.items.task import NewTask as NewTask
 from lifoq.items.task import Task as Task
 from lifoq.items.task_error import TaskError as TaskError
 from lifoq.items.task_error import TaskFailed as TaskFailed
+from lifoq.schedules.schedule import Schedule as Schedule
+from lifoq.schedules.schedules import Schedules as Schedules
+from lifoq.schedules.when import When as When
+from lifoq.schedules.when import at as at
+from lifoq.schedules.when import cron as cron
+from lifoq.schedules.when import every as every
 from lifoq.store.puts import PutOutcome as PutOutcome
 from lifoq.store.store import Store as Store
 from lifoq.store.table import Count as Count

@@ -62,6 +62,15 @@ class Access:
     parameter: ssm.IStringParameter
     grantee: iam.IGrantable
 
+    def connect(self) -> iam.Grant:
+        """The grant to find the queue by its name, and its name for a function."""
+        self._tell()
+        return iam.Grant.add_to_principal(
+            grantee=self.grantee,
+            actions=["ssm:GetParameter"],
+            resource_arns=[self.parameter.parameter_arn],
+        )
+
     def give(self, permission: Permission) -> iam.Grant:
         """The narrowest grant, and the queue's name for a function that is given it."""
         self._tell()
@@ -69,12 +78,7 @@ class Access:
         if permission.indexes:
             grant = grant.combine(self._grant(permission.indexes, self.state.index_arns))
         if not grant.resource_statements:
-            reads = iam.Grant.add_to_principal(
-                grantee=self.grantee,
-                actions=["ssm:GetParameter"],
-                resource_arns=[self.parameter.parameter_arn],
-            )
-            return self._with_objects(grant.combine(reads), permission)
+            return self._with_objects(grant.combine(self.connect()), permission)
         # A principal of another account: the parameter cannot be shared with it, and the key lets
         # in the callers of its own account alone.
         if self.state.encryption_key:

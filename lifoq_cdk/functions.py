@@ -138,6 +138,17 @@ CREATE_TASKS: Final = Row(
     asynchronous=INSISTENT,
     may=Permission(table=("dynamodb:BatchWriteItem", "dynamodb:PutItem"), objects=(PUT_OBJECT,)),
 )
+SCHEDULED_TASKS: Final = Row(
+    construct="ScheduledTasksFunction",
+    folder="create_tasks",
+    does="Puts the tasks of the schedules that clients make",
+    seconds=30,
+    asynchronous=INSISTENT,
+    may=Permission(
+        table=("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"),
+        objects=(PUT_OBJECT,),
+    ),
+)
 API: Final = Row(
     construct="ApiFunction",
     folder="api",

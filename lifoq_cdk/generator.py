@@ -1,8 +1,5 @@
 """A generator of tasks: recurring ones on a schedule, and load for trials."""
 
-import difflib
-import re
-import zoneinfo
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
@@ -17,6 +14,8 @@ from lifoq.basics.numbers import LONGEST, check_rate, check_seconds
 from lifoq.errors import InvalidInput
 from lifoq.items.task import IfExists, NewTask, accept
 from lifoq.items.terms import Door, at
+from lifoq.schedules.event import event_of, task_id
+from lifoq.schedules.when import check_expression, check_time_zone
 from lifoq_cdk import known, limits
 from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.dead_letters import DeadLetters
@@ -27,20 +26,6 @@ from lifoq_cdk.schedule import Invocation
 
 Profile = Literal["constant", "burst", "sine"]
 MINUTE: Final = cdk.Duration.minutes(1)
-SCHEDULED_TIME: Final = "<aws.scheduler.scheduled-time>"
-"""EventBridge Scheduler puts the time of the invocation in its place."""
-EXPRESSION: Final = re.compile(
-    r"rate\([1-9]\d* (minutes?|hours?|days?)\)|cron\([^()]+\)|at\([^()]+\)"
-)
-
-
-def _check_time_zone(name: str) -> None:
-    # Empty where Python has no time zone database, as in some slim containers: AWS judges then.
-    known = zoneinfo.available_timezones()
-    if known and name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
-        remedy = f"did you mean {close[0]}" if close else "choose one such as Europe/Berlin"
-        raise InvalidInput("time_zone", name, f"is no time zone: {remedy}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,17 +62,16 @@ class RecurringTask:
     time_zone: cdk.TimeZone | str = cdk.TimeZone.ETC_UTC
 
     def __post_init__(self) -> None:
-        if isinstance(self.schedule, str) and not EXPRESSION.fullmatch(self.schedule):
-            problem = "must be rate(5 minutes), cron(0 3 * * ? *) or at(2026-01-31T12:00:00)"
-            raise InvalidInput("schedule", self.schedule, problem)
+        if isinstance(self.schedule, str):
+            check_expression("schedule", self.schedule)
         if isinstance(self.time_zone, str):
-            _check_time_zone(self.time_zone)
+            check_time_zone(self.time_zone)
         accept(NewTask(**self._terms()), now=0, longest_deadline=microseconds(LONGEST))
 
     @property
     def task_id(self) -> str:
         """The id of each run's task; of all of them, where the newest run counts."""
-        return self.name if self.if_exists == "replace" else f"{self.name}-{SCHEDULED_TIME}"
+        return task_id(self.name, self.if_exists)
 
     def check(self, longest: float) -> None:
         """Raise InvalidInput where the task does not fit a queue whose deadline is ``longest``
@@ -100,8 +84,7 @@ class RecurringTask:
 
     def event(self) -> dict[str, Any]:
         """Return what its schedule invokes the function with."""
-        given = self._terms()
-        return {t.at(Door.RECURRING): given[t.name] for t in at(Door.RECURRING) if t.name in given}
+        return event_of(NewTask(**self._terms()))
 
     def _terms(self) -> dict[str, Any]:
         """Return the terms of its put, without those that have their default."""

@@ -19,9 +19,6 @@ GENERATOR_MARGIN_SECONDS: Final = 30
 RETRY_WAITS_SECONDS: Final = (60, 120)
 """Lambda's, before it tries an asynchronous event that failed again
 (https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html)."""
-SCHEDULE_EVENT_AGE_SECONDS: Final = (60, 86_400)
-"""The shortest and the longest time for which EventBridge Scheduler may try
-(https://docs.aws.amazon.com/scheduler/latest/APIReference/API_RetryPolicy.html)."""
 VENDED_LOGS: Final = "/aws/vendedlogs/"
 """The beginning of names of log groups whose delivery needs no entry of its own in the region's
 resource policy, which is limited to 5,120 characters, for all APIs and state machines together."""

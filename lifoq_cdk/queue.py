@@ -50,6 +50,7 @@ from lifoq_cdk.functions import ONCE, AsyncInvocation
 from lifoq_cdk.metrics import QueueMetrics
 from lifoq_cdk.queries import SavedQueries
 from lifoq_cdk.schedule import Invocation
+from lifoq_cdk.schedule_group import ScheduleGroup
 from lifoq_cdk.state import QueueState, retention_of_objects
 from lifoq_cdk.stream import StreamReading, follow
 from lifoq_cdk.task_code import TaskCode
@@ -101,6 +102,7 @@ class LifoQueue(Construct):
         sweep_interval: cdk.Duration | None = None,
         events: TaskEvents | None = None,
         large_payloads: bool = False,
+        schedules: bool = False,
         stream: StreamReading | None = None,
         kicks: AsyncInvocation = ONCE,
         alarm_thresholds: AlarmThresholds | None = None,
@@ -120,6 +122,8 @@ class LifoQueue(Construct):
         ``events``: who is told of each task's end; by default nobody.
         ``large_payloads``: whether payloads, results and checkpoints that no item holds go to a
         bucket.
+        ``schedules``: whether clients may make schedules at run time, by ``queue.schedules``. The
+        schedules go with the stack, or when this is switched off.
         ``state``: table, bucket and alarm topic that lie in another stack; by default they are made
         here, with ``alarm_topic``, ``encryption_key`` and ``removal_policy`` (RETAIN).
 
@@ -176,6 +180,10 @@ class LifoQueue(Construct):
         """Task types by the group of long workers that does them."""
         self._add_topics()
         self._add_functions(stream or StreamReading(), kicks, events)
+        self.scheduled_tasks: QueueFunction | None = None
+        self._schedules: ScheduleGroup | None = None
+        if schedules:
+            self._add_schedules()
         self._add_parameter()
         self._watch()
         self._add_deployment()
@@ -230,6 +238,15 @@ class LifoQueue(Construct):
     def grant_operate(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let ``grantee`` look, cancel, redrive, purge and delete."""
         return self._access(grantee).give(OPERATE)
+
+    def grant_schedule(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let ``grantee`` make, change, delete and list the schedules of the queue, at run time, by
+        ``queue.schedules``. It needs no permission to put tasks. InvalidInput for a queue without
+        ``schedules=True``, and for a principal of another account."""
+        if self._schedules is None:
+            problem = "is not switched on, so that there is nothing to grant: give schedules=True"
+            raise InvalidInput("schedules", False, problem)  # noqa: FBT003 - the property's value
+        return self._schedules.grant(grantee).combine(self._access(grantee).connect())
 
     def metric(
         self,
@@ -415,6 +432,22 @@ class LifoQueue(Construct):
         if events:
             self._add_events(events, make, read)
 
+    def _add_schedules(self) -> None:
+        """Add the function that puts the tasks of schedules which clients make, and their group."""
+        self.scheduled_tasks = QueueFunction(
+            self,
+            functions.SCHEDULED_TASKS,
+            surroundings=self.surroundings,
+            dead_letters=self.dead_letters,
+        )
+        self._schedules = ScheduleGroup(
+            self,
+            "Schedules",
+            function=self.scheduled_tasks,
+            dead_letters=self.dead_letters,
+            description=f"lifoq {self.queue_name}: schedules of clients",
+        )
+
     def _add_events(
         self,
         events: TaskEvents,
@@ -462,6 +495,7 @@ class LifoQueue(Construct):
                 **({"events": self._events_topic.topic_arn} if self._events_topic else {}),
             },
             shared_limits=SharedLimits.of(self.worker),
+            schedules=self._schedules.target if self._schedules else None,
         )
 
     def _add_parameter(self) -> None:
@@ -476,7 +510,7 @@ class LifoQueue(Construct):
     def _add_deployment(self) -> None:
         """A parameter of its own: that of clients cannot name the functions, one of which may be
         let in as a client, too."""
-        told = self.task_events
+        told, scheduled = self.task_events, self.scheduled_tasks
         self._deployed = Deployment(
             release=lifoq.__version__,
             functions={
@@ -484,6 +518,7 @@ class LifoQueue(Construct):
                 deployment.PROCESSOR: self.processor.function_name,
                 deployment.SWEEP: self.sweep.function_name,
                 **({deployment.EVENTS: told.function_name} if told else {}),
+                **({deployment.SCHEDULED_TASKS: scheduled.function_name} if scheduled else {}),
             },
             processors=self.processor_concurrency,
             stream_mapping=self._stream_mapping,
@@ -518,6 +553,7 @@ class LifoQueue(Construct):
             "processor": self.processor,
             "sweep": self.sweep,
             **({"task events": self.task_events} if self.task_events else {}),
+            **({"scheduled tasks": self.scheduled_tasks} if self.scheduled_tasks else {}),
         }
         self._alarms = board = AlarmBoard(self, "Alarms", topic=self.alarm_topic)
         board.add_dead_letter_alarm(self.dead_letters)

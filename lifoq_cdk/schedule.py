@@ -9,8 +9,8 @@ from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from lifoq.schedules.target import RETRIES, event_age
 from lifoq_cdk.findings import allow
-from lifoq_cdk.limits import SCHEDULE_EVENT_AGE_SECONDS
 
 
 class Invocation(Construct):
@@ -49,8 +49,10 @@ class Invocation(Construct):
                 input=None if event is None else json.dumps(event),
                 # Later than this, the next invocation does the work.
                 retry_policy=scheduler.CfnSchedule.RetryPolicyProperty(
-                    maximum_event_age_in_seconds=_within_limits(max_event_age),
-                    maximum_retry_attempts=3,
+                    maximum_event_age_in_seconds=event_age(
+                        max_event_age.to_seconds(integral=False)
+                    ),
+                    maximum_retry_attempts=RETRIES,
                 ),
                 dead_letter_config=scheduler.CfnSchedule.DeadLetterConfigProperty(
                     arn=dead_letters.queue_arn
@@ -74,9 +76,3 @@ def service_role(scope: Construct, construct_id: str, service: str, description:
             conditions={"StringEquals": {"aws:SourceAccount": cdk.Aws.ACCOUNT_ID}},
         ),
     )
-
-
-def _within_limits(age: cdk.Duration) -> int:
-    """The age in seconds, or the nearest that EventBridge Scheduler knows."""
-    shortest, longest = SCHEDULE_EVENT_AGE_SECONDS
-    return min(longest, max(shortest, round(age.to_seconds(integral=False))))

@@ -20,6 +20,7 @@ from lifoq_cli import (
     options,
     processing,
     put,
+    schedule,
     smoke,
     statuses,
     steer,
@@ -34,6 +35,7 @@ PROGRAM: Final = "lifoq"
 SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
     "Put and look": (
         *(put.put, look.get, look.wait, look.list_, errors.errors, watch.watch, look.stats),
+        schedule.schedule,
     ),
     "Steer": (steer.cancel, steer.run_now, steer.redrive, steer.purge, steer.delete),
     "Operate": (
@@ -110,11 +112,18 @@ def root() -> None:
     """See and steer a lifoq queue."""
 
 
+def _prepare(command: click.Command) -> None:
+    """Let a command, and the verbs of a group, take the options that every command takes."""
+    command.params += options.everywhere(hidden=True)
+    command.epilog = EVERYWHERE
+    usage.speak_of_options(command)
+    for verb in command.commands.values() if isinstance(command, click.Group) else ():
+        _prepare(verb)
+
+
 for _commands in SECTIONS.values():
     for _command in _commands:
-        _command.params += options.everywhere(hidden=True)
-        _command.epilog = EVERYWHERE
-        usage.speak_of_options(_command)
+        _prepare(_command)
         root.add_command(_command)
 
 

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -54,18 +54,22 @@ def _option(term: Term) -> Callable[[Any], Any]:
     return click.option(name, term.name, metavar=name.strip("-").upper(), help=help_)
 
 
-def _with_terms(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of all terms."""
-    for term in reversed(_TERMS):
-        if term.name not in _ARGUMENTS:
-            command = _option(term)(command)
-    return command
+def with_terms(terms: Sequence[Term]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the decorator that gives a command the options of terms, but for its arguments."""
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        for term in reversed(terms):
+            if term.name not in _ARGUMENTS:
+                command = _option(term)(command)
+        return command
+
+    return decorated
 
 
 @click.command()
 @click.argument("task_type", metavar="[TYPE]", required=False, shell_complete=completion.types)
 @click.argument("payload", metavar="[PAYLOAD]", required=False)
-@_with_terms
+@with_terms(_TERMS)
 @click.option("--lines", is_flag=True, help="Put the JSON lines of the standard input.")
 @click.pass_obj
 def put(
@@ -90,13 +94,13 @@ def put(
         return
     if task_type is None:
         raise click.UsageError("what is to be put? give a TYPE, or --lines")
-    task = session.queue.put(task_type, _payload(payload), **terms)
+    task = session.queue.put(task_type, read_payload(payload), **terms)
     session.answer(tasks.as_json(task), tasks.show(task, now=session.now))
     known.tell_if_lacking(session, task)
 
 
-def _payload(text: str | None) -> Any:
-    """Return the payload that the text holds. Raises InvalidInput."""
+def read_payload(text: str | None) -> Any:
+    """Return the payload of a command line: JSON, or @FILE. InvalidInput."""
     if text is None:
         return None
     if text.startswith(_FILE):

@@ -24,6 +24,9 @@ _OTHERWISE: Final = {
     "deadline": "deadline_seconds",
     "error_type": "error",
     "queue name": "queue",
+    "expression": "cron",
+    "interval": "every",
+    "moment": "at",
 }
 """Options that say what the library calls otherwise, by its name."""
 

@@ -38,7 +38,9 @@ from lifoq.items.task import NewTask, Task
 from lifoq.operating.adaptive_limits import find_adaptive_limits
 from lifoq.operating.limit_usage import find_limit_usage
 from lifoq.operating.workers import find_workers
+from lifoq.schedules.schedules import Schedules
 from lifoq.store.table import Count
+from lifoq_cli.schedule import terms_of
 from lifoq_console import putting, words
 from lifoq_console.bulk import ACTIONS, Action, Bulk, matching, preview
 from lifoq_console.chart import HEIGHT, WIDTH, charts, charts_of_type, spark
@@ -65,6 +67,7 @@ ENDED: Final = (Status.SUCCESS, Status.CANCELLED)
 NOT_FOUND: Final = 404
 STATUSES: Final = {TaskNotFound: NOT_FOUND, StoreUnavailable: 503, QueueMisconfigured: 503}
 """HTTP's status for what the queue raises; a request that makes no sense is a 400."""
+NO_SCHEDULES: Final = "takes no schedules: deploy it with schedules=True"
 FILTERS: Final = ("type", "key", "error", "text", "shape", "older", "newer")
 """Fields of a list's form."""
 
@@ -97,6 +100,7 @@ def application(subject: Subject, settings: Settings, *, root: str = "") -> Star
         Route("/put", pages.put, methods=["POST"]),
         Route("/put/preview", pages.put_preview, methods=["POST"]),
         Route("/put/change", pages.put_change, methods=["POST"]),
+        Route("/schedules/delete", pages.delete_schedule, methods=["POST"]),
         Route("/processing/pause", pages.pause, methods=["POST"]),
         Route("/processing/resume", pages.resume, methods=["POST"]),
     ]
@@ -107,6 +111,7 @@ def application(subject: Subject, settings: Settings, *, root: str = "") -> Star
             Route("/tasks", pages.tasks),
             Route("/type", pages.type_),
             Route("/workers", pages.workers),
+            Route("/schedules", pages.schedules),
             Route("/search", pages.search),
             Route("/task", pages.task),
             Route("/task/json", pages.task_json),
@@ -157,12 +162,22 @@ class Pages:
             "actions_of": lambda status: ACTIONS.get(status, ()),
             "bulk": lambda: self._bulk,
             "counts": self._counts,
+            "has_schedules": lambda: self._schedules is not None,
             "words": words,
         }
 
     @property
     def _queue(self) -> Queue | Cells:
         return self._subject.queue
+
+    @property
+    def _schedules(self) -> Schedules | None:
+        """The schedules that clients make; None if the queue takes none. Of several cells, each has
+        its own."""
+        queue = self._queue
+        if isinstance(queue, Cells) or queue.schedule_group is None:
+            return None
+        return queue.schedules
 
     # Seeing
 
@@ -217,6 +232,21 @@ class Pages:
     def workers(self, _request: Request) -> Response:
         self._subject.glance()
         return self._page("workers", workers=find_workers(self._queue), now=SYSTEM.now())
+
+    def schedules(self, request: Request) -> Response:
+        if self._schedules is None:
+            raise InvalidInput("schedules", self._subject.name, NO_SCHEDULES)
+        prefix = request.query_params.get("prefix", "")
+        self._subject.glance()
+        found = self._schedules.list(prefix, limit=PAGE + 1)
+        return self._page(
+            "schedules",
+            schedules=found[:PAGE],
+            more=len(found) > PAGE,
+            prefix=prefix,
+            terms_of=terms_of,
+            now=SYSTEM.now(),
+        )
 
     def ended(self, status: Status, given: Mapping[str, str]) -> Response:
         task_type, key = given.get("type", ""), given.get("key", "")
@@ -452,6 +482,12 @@ class Pages:
         if self._bulk is not None:
             self._bulk.stop()
         return RedirectResponse("/bulk/progress", status_code=303)
+
+    def delete_schedule(self, request: Request) -> Response:
+        if self._schedules is None:
+            raise InvalidInput("schedules", self._subject.name, NO_SCHEDULES)
+        self._schedules.delete(request.query_params.get("name", ""))
+        return RedirectResponse("/schedules", status_code=303)
 
     def pause(self, _request: Request) -> Response:
         if self._subject.processing is not None:

@@ -18,9 +18,10 @@ from lifoq.client import nearby
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput, LifoqError, QueueMisconfigured
 from lifoq.items.lifetimes import Lifetimes
+from lifoq.schedules.target import ScheduleTarget
 from lifoq.worker.settings import WorkerSettings
 
-T = TypeVar("T", Lifetimes, "SharedLimits")
+T = TypeVar("T", Lifetimes, ScheduleTarget, "SharedLimits")
 
 VERSION: Final = 1
 """The document's version, and the item schema's; a client refuses what is newer than itself."""
@@ -76,6 +77,8 @@ class Connection:
     shared_limits: SharedLimits | None = None
     bucket: str | None = None
     """The bucket for large payloads; None: they have to fit the item."""
+    schedules: ScheduleTarget | None = None
+    """The parts by which clients make schedules; None: the queue takes none."""
 
     def encode(self) -> str:
         """Return the settings as JSON, as clients read them."""
@@ -87,6 +90,7 @@ class Connection:
             "topics": dict(self.topics),
             **({"sharedLimits": _written(self.shared_limits)} if self.shared_limits else {}),
             **self._for_large_payloads(),
+            **({"schedules": _written(self.schedules)} if self.schedules else {}),
         }
         return json.dumps(document)
 
@@ -109,7 +113,7 @@ class Connection:
                     f"{source} has version {version}, and this lifoq reads up to {VERSION}: "
                     "install the lifoq that the queue was deployed with"
                 )
-            shared = document.get("sharedLimits")
+            shared, schedules = document.get("sharedLimits"), document.get("schedules")
             return cls(
                 table=_text(document["table"]),
                 region=None if document.get("region") is None else _text(document["region"]),
@@ -117,6 +121,7 @@ class Connection:
                 topics={str(name): _text(arn) for name, arn in document["topics"].items()},
                 shared_limits=None if shared is None else _read(SharedLimits, shared),
                 bucket=None if document.get("bucket") is None else _text(document["bucket"]),
+                schedules=None if schedules is None else _read(ScheduleTarget, schedules),
             )
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise QueueMisconfigured(

@@ -13,6 +13,7 @@ from lifoq.client.producer import Producer
 from lifoq.errors import (
     DamagedTask,
     InvalidInput,
+    QueueMisconfigured,
     TaskCancelled,
     TaskNotFound,
     TaskShed,
@@ -40,6 +41,8 @@ from lifoq.store.table import Count
 
 if TYPE_CHECKING:
     from lifoq.client.connection import SharedLimits
+    from lifoq.schedules.schedule import Group
+    from lifoq.schedules.schedules import Schedules
 
 FIRST_POLL: Final = 0.1
 """Seconds between the first two polls of ``wait``; it grows by half each time."""
@@ -70,7 +73,12 @@ class Queue(Producer):
     """
 
     def __init__(
-        self, store: Store, *, host: Host = SYSTEM, shared_limits: "SharedLimits | None" = None
+        self,
+        store: Store,
+        *,
+        host: Host = SYSTEM,
+        shared_limits: "SharedLimits | None" = None,
+        schedules: "Group | None" = None,
     ) -> None:
         """Make a client of a table that is known already; ``connect`` is the usual way.
 
@@ -79,12 +87,14 @@ class Queue(Producer):
             host: The clock by which ``wait`` polls. Tests give one of their own.
             shared_limits: The limits that hold over all workers together, as the queue's settings
                 say.
+            schedules: The place that keeps the schedules which clients make; None if there is none.
         """
         self.store = store
         self.shared_limits = shared_limits
         """The limits that hold over all workers of the queue together, as its settings say; None
         without any."""
         self._host = host
+        self.schedule_group = schedules
         self._pressure: Pressure | None = None
         self._pressed_at = 0
 
@@ -136,7 +146,14 @@ class Queue(Producer):
         if found.region is not None:
             client_arguments = {"region_name": found.region, **client_arguments}
         store = _store(found.table, found.lifetimes, found.bucket, **client_arguments)
-        return cls(store, shared_limits=found.shared_limits)
+        schedules = None
+        if found.schedules is not None:
+            from lifoq.schedules.eventbridge import SchedulerGroup  # noqa: PLC0415 - many have none
+
+            schedules = SchedulerGroup(
+                found.schedules, deadline=found.lifetimes.deadline, **client_arguments
+            )
+        return cls(store, shared_limits=found.shared_limits, schedules=schedules)
 
     @classmethod
     def in_memory(
@@ -163,7 +180,23 @@ class Queue(Producer):
             from lifoq.store.large_values import LargeValues, MemoryBlobs  # noqa: PLC0415
 
             large = LargeValues(MemoryBlobs(), host=host)
-        return cls(Store(MemoryTable(), lifetimes=lifetimes, host=host, large=large), host=host)
+        store = Store(MemoryTable(), lifetimes=lifetimes, host=host, large=large)
+        from lifoq.schedules.memory import MemoryGroup  # noqa: PLC0415 - as above
+
+        return cls(store, host=host, schedules=MemoryGroup(host.now))
+
+    @property
+    def schedules(self) -> "Schedules":
+        """The schedules that clients of the queue make. ``QueueMisconfigured`` for a queue that
+        takes none."""
+        if self.schedule_group is None:
+            raise QueueMisconfigured(
+                "this queue takes no schedules: deploy it with schedules=True, and connect with it "
+                "by its name"
+            )
+        from lifoq.schedules.schedules import Schedules  # noqa: PLC0415 - not where none is made
+
+        return Schedules(self.schedule_group, store=self.store)
 
     def put_many(
         self, tasks: Iterable[NewTask], *, on_progress: Callable[[int], None] = lambda _: None

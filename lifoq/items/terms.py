@@ -193,6 +193,10 @@ class SecondsOrMoment(Rule):
             Moment().kept(field, value) if isinstance(value, datetime) else duration(field, value)
         )
 
+    def spoken(self, given: Any) -> str:
+        """Return seconds in words such as ``2 min``, and a time as it is."""
+        return str(given) if isinstance(given, datetime) else spoken(given)
+
 
 def duration(field: str, value: Any) -> int:
     """Microseconds of seconds or a timedelta; InvalidInput where it is neither."""
@@ -217,7 +221,8 @@ class Door(StrEnum):
     COMMAND = "command"
     CONSOLE = "console"
     RECURRING = "recurring task"
-    """A ``RecurringTask``: a schedule says when it comes, and gives it its id."""
+    """A ``RecurringTask``, or a schedule that a client makes: it says when a task comes, and gives
+    it its id."""
 
 
 EVERYWHERE: Final = frozenset(Door)
@@ -314,7 +319,8 @@ TERMS: Final = (
         name="if_exists",
         rule=Choice("keep", "replace"),
         sentence="Where the id is in use: keep that task, or let the newest put replace it.",
-        more="A recurring task that replaces has its name as its id: the newest run counts.",
+        more="A recurring task or a schedule that replaces has its name as its id: the newest run "
+        "counts.",
         default="keep",
         by_default="`keep`",
         doors=EVERYWHERE - {Door.FOLLOW_UP},

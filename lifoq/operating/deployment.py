@@ -22,7 +22,8 @@ SWEEP: Final = "sweep"
 EVENTS: Final = "task_events"
 INGEST: Final = "ingest"
 API: Final = "api"
-"""The keys of ``functions``; the last three where they are asked for."""
+SCHEDULED_TASKS: Final = "scheduled_tasks"
+"""The keys of ``functions``; the last four where they are asked for."""
 
 
 def parameter_name(queue_name: str) -> str:

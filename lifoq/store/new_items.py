@@ -21,6 +21,10 @@ class NewItems(StoreBase):
             large_payloads=self.large is not None,
         )
 
+    def check_new(self, new: NewTask) -> None:
+        """Check a task that somebody else is to put later. InvalidInput."""
+        self._accept(new)
+
     def accept_nth(self, name: str, index: int, new: NewTask) -> Accepted:
         """Check the task at ``index`` of the list ``name``, and write nothing. InvalidInput names
         the place, such as ``tasks[3].payload``."""

@@ -6,6 +6,7 @@ import pytest
 
 from lifoq.client.queue import Queue
 from lifoq.testing.hosts import TurnableHost
+from lifoq.testing.schedules import fire_schedules
 from lifoq.worker.handlers.registry import REGISTRY
 from lifoq.worker.processor import Processor
 from lifoq.worker.run.report import RunReport
@@ -43,7 +44,7 @@ def lifoq_queue(lifoq_host: TurnableHost) -> Queue:
 def lifoq_run(lifoq_queue: Queue, lifoq_host: TurnableHost) -> Callable[[], RunReport]:
     """Runs the tasks that can run by now, with the task types that are registered, plain or async,
     and returns the ``RunReport``. Tasks of other types wait. A task that waits for its retry, or is
-    delayed, runs once the clock has been turned.
+    delayed, runs once the clock has been turned. Schedules that are due fire first, each once.
 
     Examples:
         def test_a_device_is_checked(lifoq_queue, lifoq_run):
@@ -53,6 +54,7 @@ def lifoq_run(lifoq_queue: Queue, lifoq_host: TurnableHost) -> Callable[[], RunR
     """
 
     def run() -> RunReport:
+        fire_schedules(lifoq_queue)
         # A type for `lifoq work` may take longer than a processor lets its tasks take by default.
         longest = max((kind.timeout or 0.0 for kind in REGISTRY), default=0.0)
         settings = WorkerSettings(

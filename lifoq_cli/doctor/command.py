@@ -41,6 +41,7 @@ CHECKS: Final = (
     Check(subject="processors", examine=loop.concurrency),
     Check(subject="subscriptions", examine=loop.subscriptions),
     Check(subject="schedules", examine=loop.schedules),
+    Check(subject="schedule group", examine=loop.schedule_group),
     Check(subject="alarms", examine=watched.alarms),
     Check(subject="alarm topic", examine=watched.people),
     Check(subject="dead letters", examine=watched.dead_letters),

@@ -22,6 +22,7 @@ _WITHOUT: Final = {
     deployment.EVENTS: "Nobody is told how tasks end; Step Functions wait.",
     deployment.INGEST: "Messages of other services become no tasks.",
     deployment.API: "The HTTP API answers no request.",
+    deployment.SCHEDULED_TASKS: "Schedules that clients have made put no tasks.",
 }
 _AT_WORK: Final = ("Enabled", "Enabling", "Creating", "Updating")
 """States of a mapping."""
@@ -254,6 +255,21 @@ def schedules(patient: Patient) -> Iterator[Finding]:
                 meaning=_WITHOUT[deployment.SWEEP] + " A lost kick is not replaced.",
                 remedy=patient.deploy,
             )
+
+
+def schedule_group(patient: Patient) -> Iterator[Finding]:
+    """Check the group of the schedules that clients make."""
+    target = patient.connection.schedules
+    if target is None:
+        return
+    try:
+        patient.account.call("scheduler", "get_schedule_group", Name=target.group)
+    except NotThere:
+        yield Finding(
+            wrong=f"The schedule group {target.group} is gone, and its schedules with it.",
+            meaning=_WITHOUT[deployment.SCHEDULED_TASKS],
+            remedy=patient.deploy,
+        )
 
 
 def _logs(patient: Patient, role: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qs, parse_qsl
 
 from lifoq_localcloud.api import operations
 from lifoq_localcloud.basics.account import ACCOUNT, REGION
@@ -98,6 +98,10 @@ def _resources(service: str, environ: dict[str, Any], request: dict[str, Any]) -
             yield f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{found[1]}" if found else "*"
         case "ssm" if name := request.get("Name"):
             yield f"arn:aws:ssm:{REGION}:{ACCOUNT}:parameter/{name.lstrip('/')}"
+        case "scheduler" if found := re.fullmatch(r"/schedules/([^/]+)", environ["PATH_INFO"]):
+            asked = parse_qs(environ.get("QUERY_STRING", "")).get("groupName", ["default"])[0]
+            group = request.get("GroupName", asked)
+            yield f"arn:aws:scheduler:{REGION}:{ACCOUNT}:schedule/{group}/{found[1]}"
         case "s3":
             yield "arn:aws:s3:::" + _s3_path(environ)
         case _:

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from lifoq_localcloud.basics.folder import private_file
-from lifoq_localcloud.deployments.resources import types
-from lifoq_localcloud.events.schedule_expression import (
+from lifoq.schedules.expression import (
     InvalidExpressionError,
     UnsupportedExpressionError,
     parse,
 )
+from lifoq_localcloud.basics.folder import private_file
+from lifoq_localcloud.deployments.resources import types
 
 Stacks = dict[str, dict[str, dict[str, Any]]]
 

@@ -6,6 +6,6 @@
     SNS message → ``notifications``    │
     HTTP request → ``http_api``        ┘
 
-``sources`` has what was deployed of each, ``filters`` the patterns of event source mappings, and
-``schedule_expression`` the times of a schedule. ``faults`` loses messages and records on purpose.
+``sources`` has what was deployed of each, and ``filters`` the patterns of event source mappings;
+when a schedule fires, ``lifoq.schedules`` says. ``faults`` loses messages and records on purpose.
 """

@@ -9,13 +9,14 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from lifoq_localcloud.basics import threads
-from lifoq_localcloud.basics.timer import Timer
-from lifoq_localcloud.events.schedule_expression import (
+from lifoq.schedules.event import fill, written
+from lifoq.schedules.expression import (
     InvalidExpressionError,
     UnsupportedExpressionError,
     parse,
 )
+from lifoq_localcloud.basics import threads
+from lifoq_localcloud.basics.timer import Timer
 from lifoq_localcloud.events.sources import ScheduleConfig
 
 LONGEST_SLEEP_SECONDS = 60.0
@@ -134,7 +135,7 @@ class Scheduler:
 
 def _input(schedule: ScheduleConfig, due: datetime, execution: str, attempt: int) -> str:
     """The target's input, with Scheduler's context attributes filled in."""
-    scheduled = due.strftime("%Y-%m-%dT%H:%M:%SZ")
+    scheduled = written(due)
     text: str | None = schedule.target.get("Input")
     if text is None:
         default: dict[str, Any] = {
@@ -147,11 +148,12 @@ def _input(schedule: ScheduleConfig, due: datetime, execution: str, attempt: int
             "detail": "{}",
         }
         return json.dumps(default)
-    for name, value in {
-        "schedule-arn": schedule.arn,
-        "scheduled-time": scheduled,
-        "execution-id": execution,
-        "attempt-number": str(attempt),
-    }.items():
-        text = text.replace(f"<aws.scheduler.{name}>", value)
-    return text
+    return fill(
+        text,
+        {
+            "schedule-arn": schedule.arn,
+            "scheduled-time": scheduled,
+            "execution-id": execution,
+            "attempt-number": str(attempt),
+        },
+    )

@@ -13,6 +13,7 @@ from lifoq_localcloud.moto_adapter import (
     function_calls,
     refusals,
     rules,
+    schedules,
     state_machines,
     subscriptions,
     table_answers,
@@ -39,6 +40,7 @@ def install(
     function_calls.install(invoke)
     subscriptions.install(deliver)
     refusals.install()
+    schedules.install()
 
 
 def moto() -> Any:

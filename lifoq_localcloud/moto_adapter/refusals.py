@@ -14,7 +14,7 @@ from moto.awslambda.models import LambdaBackend, LambdaFunction
 from moto.scheduler.exceptions import ValidationException
 from moto.scheduler.models import EventBridgeSchedulerBackend
 
-from lifoq_localcloud.events.schedule_expression import (
+from lifoq.schedules.expression import (
     InvalidExpressionError,
     UnsupportedExpressionError,
     parse,

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import click
 import pytest
 
 from lifoq import Queue
@@ -14,9 +15,15 @@ from lifoq_cli import app, mounted
 from lifoq_cli.session import Session
 
 Command = Callable[..., tuple[int, str, str]]
+VERBS = [
+    verb
+    for command in app.root.commands.values()
+    if isinstance(command, click.Group)
+    for verb in command.commands.values()
+]
 OPTIONS = {
     name
-    for command in (app.root, *app.root.commands.values())
+    for command in (app.root, *app.root.commands.values(), *VERBS)
     for option in command.params
     for name in option.opts
 } | {"--help"}

@@ -26,9 +26,19 @@ def written(width: int = WIDTH) -> str:
         command = app.root.get_command(root, name)
         assert command is not None
         context = click.Context(command, info_name=name, parent=root, max_content_width=width)
-        text = OF_EVERY_COMMAND.sub("", _help(context, width)).removesuffix("\n\nOptions:")
-        parts += [f"\n### lifoq {name}\n", _block(text)]
+        parts += _section(context, width)
+        for verb in command.commands.values() if isinstance(command, click.Group) else ():
+            inner = click.Context(
+                verb, info_name=verb.name, parent=context, max_content_width=width
+            )
+            parts += _section(inner, width)
     return "".join(parts)
+
+
+def _section(context: click.Context, width: int) -> list[str]:
+    text = OF_EVERY_COMMAND.sub("", _help(context, width)).removesuffix("\n\nOptions:")
+    text = text.replace("\n\nOptions:\n\nCommands:", "\n\nCommands:")
+    return [f"\n### {context.command_path}\n", _block(text)]
 
 
 def _help(context: click.Context, width: int) -> str:

@@ -21,6 +21,7 @@ from lifoq.items.lifetimes import Lifetimes
 from lifoq.operating.account import Account, NotAllowed, NotThere
 from lifoq.operating.deployment import Deployment
 from lifoq.operating.pause_note import ITEM, PauseNote
+from lifoq.schedules.target import ScheduleTarget
 from lifoq_cli.doctor import bucket, command, watched
 from lifoq_cli.doctor.patient import Patient
 
@@ -29,7 +30,13 @@ STREAM = ARN.format("dynamodb", "table/t/stream/2026-11-20T09:30:00.000")
 TOPIC, ALARMS = ARN.format("sns", "process"), ARN.format("sns", "alarms")
 UUID = "14e0db71-5d35-4eb5-b481-8945cf9d10c2"
 GONE = NotThere("no such thing")
-SETTINGS = Connection(table="t", lifetimes=Lifetimes(), topics={"process": TOPIC}, bucket="b")
+SETTINGS = Connection(
+    table="t",
+    lifetimes=Lifetimes(),
+    topics={"process": TOPIC},
+    bucket="b",
+    schedules=ScheduleTarget(group="mine", function="f", role="r", dead_letters="d"),
+)
 DEPLOYED = Deployment(
     release=lifoq.__version__,
     functions={
@@ -120,6 +127,7 @@ WELL: dict[str, Any] = {
     "get_function_concurrency": {"ReservedConcurrentExecutions": 1},
     "list_subscriptions_by_topic": subscribed("arn:function:process_tasks-1"),
     "get_schedule": {"State": "ENABLED"},
+    "get_schedule_group": {"State": "ACTIVE"},
     "describe_alarms": {"MetricAlarms": [{**ALARM, "StateValue": SILENT}]},
     "get_queue_attributes": {"Attributes": {"ApproximateNumberOfMessages": "0"}},
     "query": {"Count": 0},
@@ -252,6 +260,7 @@ BREAKAGES: dict[str, list[tuple[Answer, str, str]]] = {
         ({"State": "DISABLED"}, "sweep-1 is DISABLED", DEPLOY),
         (GONE, "sweep-1 is gone", DEPLOY),
     ],
+    "get_schedule_group": [(GONE, "The schedule group mine is gone, and its schedules", DEPLOY)],
     "describe_alarms": [
         ({"MetricAlarms": []}, "1 of 1 alarms are gone: Failures", DEPLOY),
         (alarm(ActionsEnabled=False), "is muted", "enable-alarm-actions --alarm-names Failures"),
@@ -330,6 +339,7 @@ def test_each_service_says_in_its_own_way_that_there_is_no_such_thing():
         ("lambda", "get_function_configuration", {"FunctionName": "gone"}),
         ("sns", "list_subscriptions_by_topic", {"TopicArn": ARN.format("sns", "gone")}),
         ("scheduler", "get_schedule", {"Name": "gone"}),
+        ("scheduler", "get_schedule_group", {"Name": "gone"}),
         ("sqs", "get_queue_attributes", {"QueueUrl": DEPLOYED.dead_letters}),
         ("s3", "list_objects_v2", {"Bucket": "gone"}),
         ("s3", "get_object", {"Bucket": "there", "Key": "gone"}),

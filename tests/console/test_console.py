@@ -34,6 +34,8 @@ from lifoq import (
     Task,
     TaskError,
     WrongStatus,
+    cron,
+    every,
 )
 from lifoq.basics.host import MICROSECONDS, SYSTEM
 from lifoq.client.connection import SharedLimits
@@ -690,6 +692,38 @@ def test_a_worker_shows_the_quotas_that_it_holds(queue, console):
     assert "not told yet w1 – – 0 all types: 4 at a time, 1 shard" in console.page("/workers")
 
 
+# Schedules
+
+
+def test_schedules_are_listed_by_their_names_and_deleted(queue, console):
+    assert "There is no schedule that a client has made." in console.page("/schedules")
+    berlin = cron("0 8 * * ? *", time_zone="Europe/Berlin")
+    queue.schedules.put("tenant-42", berlin, "report.send", {"text": "<b>"}, deadline=1800)
+    for number in range(60):
+        queue.schedules.put(f"tidy-{number}", every(3600), "tidy")
+    shown = console.page("/schedules?prefix=tenant")
+    assert 'tenant-42 cron(0 8 * * ? *) Europe/Berlin report.send { "text": "<b>" }' in shown
+    assert "deadline 30 min" in shown
+    assert "tidy" not in shown
+    assert "There are more: say how their names begin." in console.page("/schedules")
+    deleted = console.ask("/schedules/delete?name=tenant-42", method="POST")
+    assert (deleted, queue.schedules.get("tenant-42")) == ((303, "/schedules"), None)
+    assert "No name of a schedule begins so." in console.page("/schedules?prefix=tenant")
+
+
+def test_schedules_are_shown_where_the_queue_takes_them_and_deleted_with_write_alone(queue, start):
+    queue.schedules.put("tenant-42", every(3600), "report.send")
+    reading = start(queue, write=False)
+    assert "Delete" not in reading.page("/schedules")
+    assert reading.ask("/schedules/delete?name=tenant-42", method="POST")[0] == 404
+    assert ">Schedules<" in reading.ask("/workers")[1]
+    queue.schedule_group = None
+    assert ">Schedules<" not in reading.ask("/workers")[1]
+    status, page = reading.ask("/schedules")
+    assert status == 400
+    assert "takes no schedules: deploy it with schedules=True" in html.unescape(page)
+
+
 # What it puts
 
 
@@ -1088,7 +1122,8 @@ def test_nothing_is_cut_on_a_phone_nor_on_a_wider_screen(queue, start, tmp_path,
     console = start(queue, cloudwatch=Metrics(TasksPending=1e6, TasksShed=20))
     paths = ("/?range=7d", "/types", "/tasks?status=FAILURE", "/tasks?status=DELAYED")
     worked(queue, "w1", 60 * "work")
-    paths += ("/workers", "/type?name=" + 60 * "type")
+    queue.schedules.put(64 * "s", every(3600), 60 * "type", 300 * "x", key=60 * "key")
+    paths += ("/workers", "/schedules", "/type?name=" + 60 * "type")
     paths += ("/search?q=long&all=1", "/put", "/put?from=waits", "/put?from=" + 60 * "long")
     paths += ("/task?id=" + 60 * "long", "/task?id=waits", "/bulk?status=FAILURE")
     beyond = "page.documentElement.scrollWidth - page.documentElement.clientWidth"

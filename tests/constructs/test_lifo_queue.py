@@ -266,6 +266,39 @@ def test_a_container_image_takes_the_place_of_the_package(stack, tmp_path):
     ]
 
 
+def test_whoever_is_granted_schedules_may_make_those_of_the_queue_and_put_nothing(stack):
+    queue = LifoQueue(stack, "Queue", tasks=TASKS, schedules=True)
+    shop = function(stack, "Shop")
+    queue.grant_schedule(shop)
+
+    template = template_of(stack)
+    verbs = {f"scheduler:{verb}Schedule" for verb in ("Create", "Delete", "Get", "Update")}
+    assert actions(template, "ShopServiceRole") == {
+        *verbs,
+        *("scheduler:ListSchedules", "iam:PassRole", "ssm:GetParameter"),
+    }
+    (policy,) = resources(template, "AWS::IAM::Policy", "ShopServiceRole")
+    statements = {str(one["Action"]): one for one in policy["PolicyDocument"]["Statement"]}
+    (group,) = (
+        name
+        for name, one in template["Resources"].items()
+        if one["Type"] == "AWS::Scheduler::ScheduleGroup" and name.startswith("QueueSchedules")
+    )
+    (of_one,) = (one for action, one in statements.items() if "CreateSchedule" in action)
+    assert plain(of_one["Resource"]).endswith("schedule/token/*")
+    assert {"Ref": group} in of_one["Resource"]["Fn::Join"][1]
+    assert statements["iam:PassRole"]["Condition"] == {
+        "StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}
+    }
+    (told,) = resources(template, "AWS::SSM::Parameter", "QueueConnection")
+    assert {"Ref": group} in told["Value"]["Fn::Join"][1]
+    # It puts one task at a time, whatever a schedule of somebody's asks for.
+    may = actions(template, "QueueScheduledTasksFunctionRole")
+    assert {one for one in may if one.startswith("dynamodb:")} == {
+        f"dynamodb:{verb}Item" for verb in ("Get", "Put", "Update")
+    }
+
+
 # What is refused
 
 MANY = [
@@ -367,6 +400,15 @@ def test_what_does_not_go_with_the_queue_is_refused(stack):
     given = {"state": queue.state, "encryption_key": kms.Key(stack, "Key")}
     with pytest.raises(InvalidInput, match="QueueState"):
         LifoQueue(stack, "Twice", tasks=TASKS, **given)
+
+
+def test_schedules_are_granted_where_there_are_some_and_in_their_account(stack):
+    shop = function(stack, "Shop")
+    with pytest.raises(InvalidInput, match=r"schedules=False: .* give schedules=True"):
+        LifoQueue(stack, "Without", tasks=TASKS).grant_schedule(shop)
+    queue = LifoQueue(stack, "Queue", tasks=TASKS, schedules=True)
+    with pytest.raises(InvalidInput, match=r"grantee=.*is of another account"):
+        queue.grant_schedule(iam.ArnPrincipal("arn:aws:iam::210987654321:role/shop"))
 
 
 def test_two_queues_of_one_place_cannot_have_one_name(tmp_path):

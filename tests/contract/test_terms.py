@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from lifoq import InvalidInput, Lifetimes, NewTask, Queue
+from lifoq import InvalidInput, Lifetimes, NewTask, Queue, every
 from lifoq.api import answers, fields, requests
 from lifoq.client.producer import Producer
 from lifoq.ingest.mapping import IngestMapping
@@ -37,6 +37,9 @@ from lifoq.items.terms import (
     at,
 )
 from lifoq.items.traceparent import EXAMPLE
+from lifoq.schedules import event as events
+from lifoq.schedules.memory import MemoryGroup
+from lifoq.schedules.schedules import Schedules
 from lifoq.store.memory import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
@@ -46,7 +49,6 @@ from lifoq_cli import put as command
 from lifoq_cli import tasks as shown
 from lifoq_cli.session import Session
 from lifoq_console.putting import Form
-from lifoq_functions.create_tasks import event as events
 from tests.docs import terms as pages
 
 LATER = datetime(2030, 1, 1, tzinfo=UTC)
@@ -167,13 +169,39 @@ def by_schedule(term: Term) -> NewTask:
     return events.new_task(RecurringTask(name="some", schedule="rate(1 hour)", **given).event())
 
 
+def by_schedule_of_a_client(term: Term) -> NewTask:
+    given = {name: it for name, it in terms_with(term).items() if name != "task_id"}
+    schedule = Queue.in_memory(host=ManualHost()).schedules.put("some", every(3600), **given)
+    return events.filled(schedule.task, scheduled=LATER)
+
+
+def by_schedule_command(term: Term) -> NewTask:
+    given = {name: it for name, it in terms_with(term).items() if name != "task_id"}
+    words = [
+        given.pop("task_type"),
+        *([json.dumps(it)] if (it := given.pop("payload", None)) else []),
+    ]
+    words += [f"{one.at(Door.COMMAND)}={given[one.name]}" for one in TERMS if one.name in given]
+    here, session = queue(), Session()
+    here.schedule_group = MemoryGroup(here.store.now)
+    session.__dict__["queue"] = here
+    ran = CliRunner().invoke(
+        app.root, ["schedule", "put", "some", *words, "--every=1h"], obj=session
+    )
+    assert ran.exit_code == 0, ran.output
+    schedule = here.schedules.get("some")
+    assert schedule is not None
+    return events.filled(schedule.task, scheduled=LATER)
+
+
+MAKE_THEIR_ID = (by_schedule, by_schedule_of_a_client, by_schedule_command)
 DOORS = {
     Door.LIBRARY: [by_put],
     Door.HTTP: [by_http],
     Door.MESSAGE: [by_message],
     Door.COMMAND: [by_command, by_line],
     Door.CONSOLE: [by_form],
-    Door.RECURRING: [by_schedule],
+    Door.RECURRING: [*MAKE_THEIR_ID],
 }
 
 
@@ -184,7 +212,7 @@ DOORS = {
         for door, puts in DOORS.items()
         for term in at(door)
         for put in puts
-        if (put, term.name) != (by_schedule, "task_id")  # a recurring task makes its id
+        if term.name != "task_id" or put not in MAKE_THEIR_ID
     ],
     ids=lambda it: getattr(it, "__name__", None) or it.name,
 )
@@ -258,7 +286,9 @@ def test_every_class_for_people_has_the_terms_of_its_door_with_their_sentences()
     assert mapping == {term.name: term.at(Door.MESSAGE) for term in at(Door.MESSAGE)}
     recurring = {one.name for one in dataclasses.fields(RecurringTask)}
     own = {"name", "schedule", "time_zone"}
-    assert recurring - own == {term.name for term in at(Door.RECURRING)} - {"task_id"}
+    terms = {term.name for term in at(Door.RECURRING)} - {"task_id"}
+    assert recurring - own == terms
+    assert {*inspect.signature(Schedules.put).parameters} - {"self", "name", "when"} == terms
     assert {*fields.TERMS} == {term.at(Door.HTTP) for term in at(Door.HTTP)}
     options = {one.name for one in command.put.params if one.expose_value}
     assert options - {"lines"} == {term.name for term in at(Door.COMMAND)}

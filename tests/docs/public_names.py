@@ -17,7 +17,7 @@ OF_TESTS: Final = "testing.md"
 PAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "queue.md": (
         *("Queue", "Cells", "Wanted", "Listing", "PutOutcome", "QueueStats", "Count", "Pressure"),
-        *("Lifetimes",),
+        *("Lifetimes", "Schedules", "Schedule", "When", "cron", "every", "at"),
     ),
     "tasks.md": ("NewTask", "Task", "Status", "TaskError", "PastAttempt", "Ended", "Large"),
     "task-code.md": (
@@ -34,7 +34,7 @@ PAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "services.md": ("HttpsTarget", "LambdaTarget", "IngestMapping"),
     OF_TESTS: (
         *("lifoq_queue", "lifoq_host", "lifoq_run", "TurnableHost", "ManualHost", "START"),
-        *("create_table",),
+        *("create_table", "fire_schedules"),
     ),
 }
 """Public names, by the page of the reference that has them."""

@@ -16,7 +16,7 @@ DOORS: Final = {
     "HTTP": Door.HTTP,
     "found in a message": Door.MESSAGE,
     "`lifoq put`": Door.COMMAND,
-    "`RecurringTask`": Door.RECURRING,
+    "`RecurringTask`, `schedules.put`": Door.RECURRING,
 }
 RECURRING: Final = {one.name for one in dataclasses.fields(RecurringTask)}
 
@@ -39,7 +39,8 @@ def page(before: str) -> str:
         f"{before}## What they mean\n\n{table(('term', 'meaning', 'value', 'default'), meanings)}"
         "\n## Their names\n\nA message is searched by [JMESPath](ingest.md), which a mapping "
         "changes. In JSON, durations are seconds; the command takes `30s`, `5m`, `2h`, `1d` or "
-        "seconds, and times as ISO 8601; a `RecurringTask` takes durations of the CDK.\n\n"
+        "seconds, and times as ISO 8601; a `RecurringTask` takes durations of the CDK. `lifoq "
+        "schedule put` has the options of `lifoq put` for what `schedules.put` has.\n\n"
         + table(("`put`, `NewTask`", *DOORS, "in the [item](item-format.md)"), names)
     )
 

@@ -53,6 +53,9 @@ def _understood(group: click.Group, words: list[str]) -> None:
         words = words[2:]
     command = group.get_command(root, words[0])
     assert command, words
+    if isinstance(command, click.Group) and len(words) > 1:
+        _understood(command, words[1:])
+        return
     context = click.Context(command, parent=root, **command.context_settings)
     try:
         _, left, _ = command.make_parser(context).parse_args(words[1:])

@@ -3,9 +3,10 @@
 import os
 import signal
 import time
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from lifoq import Context, Done, Fail, NewTask, Retry, task
+from lifoq import Context, Done, Fail, NewTask, Queue, Retry, at, cron, every, task
 
 
 @task("acceptance.succeeds")
@@ -31,6 +32,19 @@ def retry(_payload: Any, context: Context) -> Any:
 @task("acceptance.fails")
 def fail(_payload: Any, _context: Context) -> Any:
     raise Fail("never")
+
+
+@task("acceptance.schedules")
+def schedule(payload: Any, _context: Context) -> Any:
+    """Do all that a client does with schedules: two fire soon, and one never does."""
+    schedules = Queue.connect().schedules
+    for value in ("?", payload):
+        schedules.put("hourly", every(3600), "acceptance.succeeds", value, if_exists="replace")
+    soon = datetime.now(UTC) + timedelta(seconds=3)
+    schedules.put("once", at(soon), "acceptance.succeeds", 1, if_exists="replace")
+    schedules.put("never", cron("0 0 1 1 ? 2199"), "acceptance.succeeds")
+    schedules.delete("never")
+    return sorted(one.name for one in schedules.list())
 
 
 @task("acceptance.waits")

@@ -80,6 +80,7 @@ def properties() -> dict[str, Any]:
         "processor_concurrency": 2,
         "sweep_interval": cdk.Duration.minutes(2),
         "events": TaskEvents(topic=True, step_functions=True, shed_at_deadline=True),
+        "schedules": True,
         "stream": StreamReading(batch_size=10),
         "kicks": AsyncInvocation(max_event_age=seconds(120), retry_attempts=0),
         "alarm_thresholds": AlarmThresholds(shed_per_minute=7),
@@ -141,6 +142,8 @@ def put_everything(stage: Stage, off: Collection[str] = (), **others: Any) -> No
     )
     if "producers" in on:
         queue.grant_put(iam.ArnPrincipal("arn:aws:iam::210987654321:role/producer"))
+        if "schedules" not in off:
+            queue.grant_schedule(queue.processor)
     if "ingest" in on:
         _ingest(stack, queue, existing="existing_sources" in on)
     if "api" in on:

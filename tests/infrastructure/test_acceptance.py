@@ -39,6 +39,7 @@ from tests.localcloud.harness import eventually
 STAGE = "trial"
 PAYLOAD = "what-nobody-should-read-in-a-log"
 FUNCTIONS = ["trigger", "process_tasks", "sweep", "create_tasks", "ingest", "api", "task_events"]
+FUNCTIONS += ["scheduled_tasks"]
 HERE = "us-east-1:123456789012"
 DEADLINE_SECONDS = 600
 WINDOW_SECONDS = 2
@@ -57,8 +58,9 @@ LAMBDAS_OWN = {
     *("sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:GetQueueAttributes"),
     *("sqs:GetQueueUrl", "sqs:ReceiveMessage", "sqs:SendMessage"),
 }
-IMPLIED = {"s3:ListBucket"}
-"""Permissions without a call of their own: who has this one is told of an object that is gone."""
+IMPLIED = {"s3:ListBucket", "iam:PassRole"}
+"""Permissions without a call of their own: who has the first is told of an object that is gone; who
+has the second may give a schedule its role."""
 
 
 class Stage:
@@ -164,6 +166,7 @@ def assembly(tmp_path_factory) -> Deployment:
             task_timeout=seconds(5),
             backoff=Backoff(min_seconds=0.2, max_seconds=1),
             events=TaskEvents(step_functions=True),
+            schedules=True,
         )
     )
 
@@ -184,6 +187,7 @@ def _ways_in(stack: cdk.Stack, queue: LifoQueue) -> None:
         ],
     )
     QueueApi(stack, "Api", queue=queue)
+    queue.grant_schedule(queue.processor)
 
 
 @pytest.fixture(scope="module")
@@ -237,6 +241,10 @@ def worked(stage, deployed) -> Stage:
     for task_id in ("large", large_message):
         stage.until(task_id, "SUCCESS")
     hand_over(stage)
+    # Schedules that task code makes: two fire soon.
+    stage.put("acceptance.schedules", "scheduler", LARGE)
+    for task_id in ("scheduler", "hourly", "once"):
+        stage.until(task_id, "SUCCESS")
     # One run that is killed at work.
     stage.put("acceptance.dies", "survivor")
     stage.until("survivor", "SUCCESS", sweeping=True)
@@ -352,6 +360,12 @@ def test_tasks_go_every_way_to_their_end(worked):
     assert "never" in worked.item("failure")["error"]["S"]
     for task_id in worked.sent:
         assert json.loads(worked.item(task_id)["result"]["S"]) == {"secret": PAYLOAD}
+
+
+def test_a_schedule_for_one_time_is_gone_after_it(worked, deployed):
+    assert deployed
+    schedules = Queue.connect(STAGE).schedules
+    eventually(lambda: [one.name for one in schedules.list()] == ["hourly"])
 
 
 def test_what_no_item_holds_lies_in_the_bucket_and_is_shown_whole(worked, deployed):

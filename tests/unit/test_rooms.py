@@ -13,7 +13,8 @@ import pytest
 import lifoq
 
 ROOT = Path(__file__).parents[2]
-LIBRARY = ("errors", "metrics", "basics", "items", "ingest", "store", "aws", "health", "ends")
+LIBRARY = ("errors", "metrics", "basics", "items", "ingest", "store", "aws", "schedules", "health")
+LIBRARY += ("ends",)
 WORKER = ("handlers", "settings", "limits", "backlog", "process_state", "run", "sweep")
 LIBRARY += ("telemetry", *(f"worker.{room}" for room in WORKER), "worker", "targets")
 LIBRARY += ("environment", "client", "operating", "api")

@@ -11,9 +11,9 @@ from lifoq.environment import Environment
 from lifoq.errors import InvalidInput, StoreUnavailable
 from lifoq.items.task import NewTask
 from lifoq.metrics import Metric
+from lifoq.schedules.event import LOAD, new_task
 from lifoq_functions import started
 from lifoq_functions.connected import store_of
-from lifoq_functions.create_tasks.event import LOAD, new_task
 from lifoq_functions.create_tasks.load import Load
 from lifoq_functions.credentials import end_if_expired, ends_with_credentials
 from lifoq_functions.measure import emit, metrics

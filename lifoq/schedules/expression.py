@@ -1,4 +1,4 @@
-"""When a schedule fires: ``rate(...)``, ``cron(...)`` and ``at(...)``.
+"""The times at which a schedule fires: ``rate(...)``, ``cron(...)`` and ``at(...)``.
 
 https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html
 """
@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html
 import calendar
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
@@ -23,7 +23,7 @@ class InvalidExpressionError(ValueError):
 
 
 class UnsupportedExpressionError(ValueError):
-    """An expression that AWS runs, and this cloud cannot."""
+    """An expression that AWS runs, and that is not understood here."""
 
 
 class Expression(Protocol):
@@ -40,6 +40,7 @@ class Rate:
     interval: timedelta
 
     def following(self, moment: datetime, anchor: datetime) -> datetime | None:
+        """Return the first time after the moment; the anchor is one."""
         if moment < anchor:
             return anchor
         return anchor + self.interval * ((moment - anchor) // self.interval + 1)
@@ -52,6 +53,7 @@ class At:
     when: datetime
 
     def following(self, moment: datetime, anchor: datetime) -> datetime | None:  # noqa: ARG002
+        """Return the one time, if it is after the moment."""
         return self.when if self.when > moment else None
 
 
@@ -65,9 +67,10 @@ class Cron:
     months: frozenset[int]
     weekdays: frozenset[int] | None
     years: frozenset[int]
-    zone: ZoneInfo
+    zone: tzinfo
 
     def following(self, moment: datetime, anchor: datetime) -> datetime | None:  # noqa: ARG002
+        """Return the first time of the calendar after the moment."""
         local = moment.astimezone(self.zone).replace(second=0, microsecond=0, tzinfo=None)
         candidate, end = local + timedelta(minutes=1), local + _HORIZON
         while candidate < end:
@@ -77,9 +80,18 @@ class Cron:
                 candidate = candidate.replace(minute=0) + timedelta(hours=1)
             elif candidate.minute not in self.minutes:
                 candidate += timedelta(minutes=1)
+            elif (found := self._in_utc(candidate)) is not None and found > moment:
+                return found
             else:
-                return candidate.replace(tzinfo=self.zone).astimezone(UTC)
+                candidate += timedelta(minutes=1)
         return None
+
+    def _in_utc(self, local: datetime) -> datetime | None:
+        """Return when a clock of the zone first shows a time; None where it is put forward past
+        it."""
+        found = local.replace(tzinfo=self.zone).astimezone(UTC)
+        shown = found.astimezone(self.zone).replace(tzinfo=None)
+        return found if shown == local else None
 
     def _day(self, moment: datetime) -> bool:
         weekday = moment.isoweekday() % 7 + 1
@@ -95,7 +107,8 @@ def parse(expression: str, timezone: str = "UTC") -> Expression:
     """Read an expression. Raises InvalidExpressionError or UnsupportedExpressionError, naming
     it."""
     try:
-        zone = ZoneInfo(timezone)
+        # UTC needs no time zone database, which some slim containers lack.
+        zone = UTC if timezone == "UTC" else ZoneInfo(timezone)
     except (KeyError, ValueError, OSError) as error:
         raise InvalidExpressionError(
             f"Invalid Schedule Expression Timezone {timezone}: there is no such time zone."
@@ -112,7 +125,7 @@ def parse(expression: str, timezone: str = "UTC") -> Expression:
         ) from error
 
 
-def _expression(text: str, zone: ZoneInfo) -> Expression:
+def _expression(text: str, zone: tzinfo) -> Expression:
     found = re.fullmatch(r"(rate|at|cron)\((.*)\)", text)
     match found and found[1], found and found[2]:
         case "rate", str(value):
@@ -134,7 +147,7 @@ def _rate(text: str) -> Rate:
     return Rate(interval)
 
 
-def _at(text: str, zone: ZoneInfo) -> At:
+def _at(text: str, zone: tzinfo) -> At:
     if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", text, re.ASCII):
         raise ValueError("a time is such as 2026-01-31T12:00:00")
     moment = datetime.fromisoformat(text).replace(tzinfo=zone)
@@ -144,7 +157,7 @@ def _at(text: str, zone: ZoneInfo) -> At:
         raise ValueError(str(error)) from error
 
 
-def _cron(text: str, zone: ZoneInfo) -> Cron:
+def _cron(text: str, zone: tzinfo) -> Cron:
     fields = text.upper().split()
     if len(fields) != 6:  # noqa: PLR2004 - as AWS has it
         raise ValueError("cron has six fields")

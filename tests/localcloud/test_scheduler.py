@@ -6,12 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from lifoq_localcloud.basics.timer import Timer
-from lifoq_localcloud.events.schedule_expression import (
+from lifoq.schedules.expression import (
     InvalidExpressionError,
     UnsupportedExpressionError,
     parse,
 )
+from lifoq_localcloud.basics.timer import Timer
 from lifoq_localcloud.events.scheduler import Scheduler
 from lifoq_localcloud.events.sources import ScheduleConfig
 
