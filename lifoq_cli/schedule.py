@@ -63,7 +63,7 @@ def put_(
     replace it is NAME. A put that changes nothing leaves the schedule as it is.
 
     \b
-      lifoq schedule put tenant-42 report.send '{"tenant": 42}' --cron '0 8 * * ? *'
+      lifoq schedule put tenant-42 report.send '42' --cron '0 8 * * ? *'
       lifoq schedule put tidy files.clean --every 1h --if-exists replace
     """
     when = _when(cron=cron, every=every, at=at, time_zone=time_zone)

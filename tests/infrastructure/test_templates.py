@@ -262,7 +262,7 @@ def statements(deployment: Deployment) -> list[tuple[str, dict[str, Any]]]:
 
 RESOURCELESS = re.compile(
     r"xray:|states:SendTask|logs:.*(Deliver|Polic|LogGroups)|cloudwatch:PutMetricData|"
-    r"ecr:GetAuthorizationToken|ec2:\w+NetworkInterfaces?$|ec2:Describe"
+    r"ecr:GetAuthorizationToken|scheduler:ListSchedules$|ec2:\w+NetworkInterfaces?$|ec2:Describe"
 )
 
 

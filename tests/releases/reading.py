@@ -17,6 +17,8 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
+from lifoq_functions.create_tasks.event import new_task
+
 import lifoq
 from lifoq import Queue, Registry, Sweeper, WorkerSettings
 from lifoq.api import answers, requests
@@ -41,7 +43,6 @@ from lifoq.store.store import Store
 from lifoq.targets.configured import decode as targets
 from lifoq.testing import TurnableHost
 from lifoq.worker.processor import Processor
-from lifoq_functions.create_tasks.event import new_task
 
 LONGEST = 300
 """Characters of a text that are told; of a longer one its hash is."""
