@@ -12,8 +12,10 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+import lifoq
 from lifoq.items import schema
 from lifoq.items.lifetimes import DAY, KEPT_DAYS, Lifetimes, object_prefix
+from lifoq.operating.deployment import RELEASE_TAG
 from lifoq_cdk import known
 from lifoq_cdk.findings import accept
 from lifoq_cdk.key import open_to_services
@@ -163,6 +165,7 @@ class QueueState(Construct):
         )
         for index in definition["GlobalSecondaryIndexes"]:
             _add_index(table, index)
+        cdk.Tags.of(table).add(RELEASE_TAG, lifoq.__version__)
         return table
 
     def _export_bucket(self, *, exports: cdk.Duration, reports: cdk.Duration) -> s3.Bucket:

@@ -25,6 +25,9 @@ API: Final = "api"
 SCHEDULED_TASKS: Final = "scheduled_tasks"
 """The keys of ``functions``; the last four where they are asked for."""
 
+RELEASE_TAG: Final = "lifoq:release"
+"""The tag of the table that tells the version of lifoq that it was deployed with."""
+
 
 def parameter_name(queue_name: str) -> str:
     """Return the name of the SSM parameter with a queue's parts. Raises InvalidInput where SSM

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-import lifoq
 from lifoq.basics.clock import CLOCK_TOLERANCE
 from lifoq.client import connection
 from lifoq.client.connection import Connection
@@ -15,7 +14,6 @@ from lifoq.operating.account import NotThere
 from lifoq.operating.deployment import Deployment
 from lifoq_cli.doctor.finding import Finding
 from lifoq_cli.doctor.patient import Patient
-from lifoq_cli.release import numbers
 
 WHOLE_SECOND: Final = 1.0
 """Seconds to which the header ``Date`` is rounded down."""
@@ -85,14 +83,3 @@ def _parameter(patient: Patient, name: str) -> str:
             "AWS_REGION name others"
         ) from error
     return str(answer["Parameter"]["Value"])
-
-
-def versions(patient: Patient) -> Iterator[Finding]:
-    deployed, here = numbers(patient.parts.release), numbers(lifoq.__version__)
-    if deployed == here:
-        return
-    told = f"The queue was deployed by lifoq {patient.parts.release}, this is {lifoq.__version__}."
-    meaning = "What one writes, the other may not understand."
-    install = f"pip install 'lifoq=={patient.parts.release}'"
-    remedy = install if here < deployed else patient.deploy
-    yield Finding(wrong=told, meaning=meaning, remedy=remedy)

@@ -14,7 +14,7 @@ from lifoq.basics.shown import harmless
 from lifoq.errors import LifoqError
 from lifoq.operating.account import Account
 from lifoq_cli import aws_words, completion, statuses
-from lifoq_cli.doctor import access, bucket, loop, table, watched
+from lifoq_cli.doctor import access, bucket, loop, table, versions, watched
 from lifoq_cli.doctor.finding import Check, Finding
 from lifoq_cli.doctor.patient import OutOfReach, Patient
 from lifoq_cli.progress import progress
@@ -25,8 +25,8 @@ CHECKS: Final = (
     Check(subject="clock", examine=access.clock),
     Check(subject="settings", examine=access.settings),
     Check(subject="deployment", examine=access.parts),
-    Check(subject="versions", examine=access.versions),
     Check(subject="table", examine=table.shape),
+    Check(subject="versions", examine=versions.versions),
     Check(subject="indexes", examine=table.indexes),
     Check(subject="TTL", examine=table.time_to_live),
     Check(subject="backups", examine=table.backups),
@@ -82,9 +82,9 @@ def doctor(session: Session, name: str | None) -> None:
         with progress(f"examining {harmless(queue)}", total=len(CHECKS)) as advance:
             results = _examined(patient, advance)
         sick = sick or any(result.findings for result in results)
-        answers.append((queue, results))
+        answers.append((patient, results))
     session.answer(
-        [_json(queue, results) for queue, results in answers],
+        [_json(*answer) for answer in answers],
         lambda console: _print(console, answers),
     )
     if sick:
@@ -121,9 +121,10 @@ def _result(check: Check, patient: Patient) -> Result:
     return Result(subject=check.subject, findings=findings)
 
 
-def _json(queue: str, results: list[Result]) -> dict[str, Any]:
+def _json(patient: Patient, results: list[Result]) -> dict[str, Any]:
     return {
-        "queue": queue,
+        "queue": patient.name,
+        "versions": patient.versions,
         "findings": [
             {"subject": result.subject, **asdict(finding)}
             for result in results
@@ -140,9 +141,10 @@ def _json(queue: str, results: list[Result]) -> dict[str, Any]:
     }
 
 
-def _print(console: Console, answers: list[tuple[str, list[Result]]]) -> None:
-    for queue, results in answers:
-        console.print(queue, style="bold")
+def _print(console: Console, answers: list[tuple[Patient, list[Result]]]) -> None:
+    for patient, results in answers:
+        told = ", ".join(f"{part} {release}" for part, release in patient.versions.items())
+        console.print(Text.assemble((patient.name, "bold"), (told and f" ({told})", "dim")))
         for result in results:
             if not result.findings and result.not_checked is None:
                 console.print(Text.assemble(("✓ ", "green"), result.subject))

@@ -22,6 +22,8 @@ class Patient:
     settings: Connection | None = field(default=None, init=False)
     """The settings that clients read; None until they were read."""
     deployed: Deployment | None = field(default=None, init=False)
+    versions: dict[str, str] = field(default_factory=dict, init=False)
+    """The releases of lifoq that were found, by what they are of: library, functions, table."""
 
     @property
     def parts(self) -> Deployment:

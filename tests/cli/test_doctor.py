@@ -14,8 +14,10 @@ import pytest
 from moto import mock_aws
 
 import lifoq
+from lifoq.basics.host import SYSTEM
 from lifoq.client.connection import Connection
 from lifoq.errors import QueueMisconfigured
+from lifoq.health import worker_notes
 from lifoq.items import schema
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.operating.account import Account, NotAllowed, NotThere
@@ -25,6 +27,7 @@ from lifoq.schedules.target import ScheduleTarget
 from lifoq_cli.doctor import bucket, command, watched
 from lifoq_cli.doctor.patient import Patient
 
+HERE = lifoq.__version__
 ARN = "arn:aws:{}:eu-central-1:123456789012:{}"
 STREAM = ARN.format("dynamodb", "table/t/stream/2026-11-20T09:30:00.000")
 TOPIC, ALARMS = ARN.format("sns", "process"), ARN.format("sns", "alarms")
@@ -38,7 +41,7 @@ SETTINGS = Connection(
     schedules=ScheduleTarget(group="mine", function="f", role="r", dead_letters="d"),
 )
 DEPLOYED = Deployment(
-    release=lifoq.__version__,
+    release=HERE,
     functions={
         name: f"{name}-1" for name in ("trigger", "process_tasks", "sweep", "ingest", "task_events")
     },
@@ -88,7 +91,12 @@ def subscribed(endpoint: str, arn: str = "arn") -> dict[str, Any]:
 
 
 NEEDED = schema.table_definition("t")
-TABLE = {**NEEDED, "TableStatus": "ACTIVE", "LatestStreamArn": STREAM}
+TABLE = {
+    **NEEDED,
+    "TableArn": ARN.format("dynamodb", "table/t"),
+    "TableStatus": "ACTIVE",
+    "LatestStreamArn": STREAM,
+}
 FIRST, SECOND = NEEDED["GlobalSecondaryIndexes"]
 SILENT = "INSUFFICIENT_DATA"
 MAPPING = {"State": "Enabled", "EventSourceArn": STREAM}
@@ -105,6 +113,7 @@ WELL: dict[str, Any] = {
         SETTINGS if Name.endswith("queue") else DEPLOYED
     ),
     "describe_table": {"Table": TABLE},
+    "list_tags_of_resource": {"Tags": [{"Key": "lifoq:release", "Value": HERE}]},
     "describe_time_to_live": {
         "TimeToLiveDescription": {"TimeToLiveStatus": "ENABLED", "AttributeName": "ttl"}
     },
@@ -143,6 +152,12 @@ ELSEWHERE = {"Environment": {"Variables": {"LIFOQ_TABLE": "u"}}}
 NONE_RUNS = {"services": [{**WORKERS, "runningCount": 0, "events": [{"message": "no image"}]}]}
 NOTED = {"Item": {"payload": {"S": '{"unknown_types": ["new one", "newer"]}'}}}
 FOUND = '[{"worker": "w", "task_type": "check", "tasks": %s, "most": 64}]'
+OF_AN_OLD_TABLE = {"Tags": [{"Key": "lifoq:release", "Value": "0.0.9"}]}
+AN_OLD_WORKER = worker_notes.WorkerNote(
+    worker="w", since=0, place="a host", release="0.0.9", slots=1, at=SYSTEM.now() + 10**9
+)
+"""It tells of itself while the tests run."""
+WORKS = {"Item": {"checkpoint": {"S": worker_notes.encoded(AN_OLD_WORKER, before=())}}}
 HELD = {"Item": {"result": {"S": FOUND % 63}}}
 LOW = {"Item": {"result": {"S": FOUND % 3}}}
 KEPT = '{"Filter": {"Prefix": "other/"}, "Status": "Enabled", "Expiration": {"Days": 3}}, '
@@ -198,7 +213,6 @@ BREAKAGES: dict[str, list[tuple[Answer, str, str]]] = {
     "get_parameter": [
         (only("/lifoq/dev/queue", GONE), "no SSM parameter /lifoq/dev/queue", DEPLOY),
         (only(PARTS, GONE), f"no SSM parameter {PARTS}", DEPLOY),
-        (only(PARTS, parameter(NEWER)), "deployed by lifoq 99.1.0", "pip install 'lifoq==99.1.0'"),
     ],
     "describe_table": [
         (GONE, "There is no table t", "restore it"),
@@ -210,6 +224,9 @@ BREAKAGES: dict[str, list[tuple[Answer, str, str]]] = {
         (index(IndexStatus="CREATING"), "status-created-index is CREATING", DEPLOY),
         (table(StreamSpecification=None), "The table has no stream", DEPLOY),
         (table(StreamSpecification=STREAMED_KEYS), "shows KEYS_ONLY only", DEPLOY),
+    ],
+    "list_tags_of_resource": [
+        (OF_AN_OLD_TABLE, f"deployed by lifoq 0.0.9, the functions by {HERE}", DEPLOY),
     ],
     "describe_time_to_live": [
         ({"TimeToLiveDescription": {}}, "TTL is off", "aws dynamodb update-time-to-live --tab"),
@@ -279,6 +296,7 @@ BREAKAGES: dict[str, list[tuple[Answer, str, str]]] = {
     "query": [({"Count": 1}, "1 task has failed", "lifoq list --queue dev")],
     "get_item": [
         (NOTED, "known for the types new one and newer.", "--queue dev --type 'new one'"),
+        (WORKS, f"The worker a host runs lifoq 0.0.9, the functions {HERE}", "image anew"),
         (HELD, "in_flight holds check back: 63 found, of 64 at most.", "raise in_flight"),
         (LOW, "in_flight is far from what was found for check: 3 found", "lower in_flight"),
     ],
@@ -299,6 +317,15 @@ def test_a_breakage_is_the_one_finding_with_what_mends_it(operation, answer, wro
     assert wrong in finding.wrong
     assert remedy in finding.remedy
     assert finding.meaning
+
+
+def test_a_library_that_is_older_than_the_queue_is_told_so():
+    newer = {"Tags": [{"Key": "lifoq:release", "Value": NEWER.release}]}
+    parts = only(PARTS, parameter(NEWER))
+    results = examined(get_parameter=parts, list_tags_of_resource=newer)
+    (finding,) = [one for result in results for one in result.findings]
+    assert finding.wrong == f"The functions were deployed by lifoq 99.1.0, this is {HERE}."
+    assert finding.remedy == "pip install 'lifoq==99.1.0'"
 
 
 def test_a_pause_is_told_with_who_made_it():
@@ -327,6 +354,7 @@ def test_a_person_reads_what_is_wrong_what_it_means_what_mends_it_and_what_was_n
     assert lines[at + 3].startswith("→ aws dynamodb update-continuous-backups --table-name ")
     assert lines[lines.index("? TTL") + 1] == "not checked: grant it a:B"
     assert (status, "✓ table" in lines, lines[-1]) == (3, True, "1 finding")
+    assert lines[0] == f"dev (library {HERE}, functions {HERE}, table {HERE})"
 
 
 @mock_aws

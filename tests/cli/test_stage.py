@@ -9,6 +9,7 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 
+from lifoq import __version__
 from lifoq.client import connection
 from lifoq.health import sweep_note as notes
 from lifoq.health.pressure import NOTE
@@ -50,6 +51,7 @@ def test_a_queue_as_it_was_deployed_is_well(capsys):
     assert main(["doctor", STAGE, "--json"]) == 0
     (answer,) = json.loads(capsys.readouterr().out)
     assert answer["findings"] == []
+    assert answer["versions"] == dict.fromkeys(["library", "functions", "table"], __version__)
     assert set(answer["not_checked"]) <= {"recursion"}, "which the local cloud does not have"
 
 
