@@ -2,7 +2,7 @@
 
 import click
 
-from lifoq.basics import cache
+from lifoq_project import cache
 
 
 @click.command()

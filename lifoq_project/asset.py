@@ -24,8 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final, get_args
 
-from lifoq.basics import cache
-from lifoq_project import requirements
+from lifoq_project import cache, requirements
 from lifoq_project.requirements import Architecture, Platform, RequirementsError
 
 LIBRARY: Final = "lifoq"

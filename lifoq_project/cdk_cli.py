@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from lifoq.basics import cache
 from lifoq.errors import LifoqError
+from lifoq_project import cache
 
 VERSION: Final = "2.1148.1"
 """npm's newest may be one that rejects what the constructs write."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from lifoq.basics import cache
+from lifoq_project import cache
 
 Architecture = Literal["arm64", "x86_64"]
 

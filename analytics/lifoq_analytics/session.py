@@ -16,7 +16,6 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 
-from lifoq.basics import cache
 from lifoq_analytics.errors import JavaMissingError, ReportError, SparkError
 
 _APP: Final = "lifoq-report"
@@ -30,6 +29,8 @@ _OF_A_TASK: Final = re.compile(r"^.*\(TID \d+\) \([^)]*\): ")
 def classes() -> Path:
     """Java's archive of the classes that a report loads, which ``make setup`` builds: with it Java
     starts in half the time, without it all works as well."""
+    from lifoq_project import cache  # noqa: PLC0415 - it is not in the package that runs on AWS
+
     return cache.folder() / "spark" / "classes.jsa"
 
 

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from lifoq.basics import cache
 from lifoq_cli import app
+from lifoq_project import cache
 
 
 def test_it_is_the_users_and_can_be_chosen(tmp_path, monkeypatch):

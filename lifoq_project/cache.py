@@ -16,8 +16,8 @@ USED_WITHIN: Final = 24 * 3600.0
 
 
 def folder() -> Path:
-    """``LIFOQ_CACHE``, else lifoq's own folder in the user's cache: never where lifoq is installed,
-    which may be read-only."""
+    """Return ``LIFOQ_CACHE``, else lifoq's own folder in the user's cache: never where lifoq is
+    installed, which may be read-only."""
     if own := os.environ.get("LIFOQ_CACHE"):
         return Path(own).absolute()
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute() / "lifoq"
@@ -32,7 +32,7 @@ def trim(part: Path) -> None:
 
 
 def clear() -> int:
-    """Delete all of it; how many bytes that were."""
+    """Delete all of it. Return how many bytes that were."""
     freed = 0
     for pattern in PARTS:
         for part in folder().glob(pattern):
@@ -42,7 +42,7 @@ def clear() -> int:
 
 
 def _age(path: Path) -> float:
-    """Seconds; 0 where another process has just renamed or deleted it."""
+    """Return the age in seconds; 0 where another process has just renamed or deleted it."""
     try:
         return time.time() - path.stat().st_mtime
     except FileNotFoundError:
