@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final, Protocol
-from urllib.parse import unquote
+from urllib.parse import parse_qs, unquote
 from xml.sax.saxutils import escape
 
 from lifoq_localcloud.api import signatures
@@ -22,6 +22,8 @@ from lifoq_localcloud.events.http_api import HttpAnswer, Route, ask, called
 from lifoq_localcloud.functions.function import Outcome, ThrottledError
 from lifoq_localcloud.http_server.body import MOST_BYTES, MOST_BYTES_OF_ANYBODY
 from lifoq_localcloud.http_server.gate import Callers, signer
+from lifoq_localcloud.service_rules.functions import check_invocation
+from lifoq_localcloud.service_rules.refused import RefusedError
 from lifoq_localcloud.tables.exports import ExportRefusedError
 
 StartResponse = Callable[[str, list[tuple[str, str]]], Any]
@@ -31,6 +33,10 @@ CONTROL = "/_localcloud/"
 HTTP_APIS = "/_http/"
 """The path before an HTTP API's id and its own paths."""
 _INVOCATION = re.compile(r"/2015-03-31/functions/(?P<function>[^/]+)/invocations/?")
+_LATEST: Final = "$LATEST"
+"""The only version of a function that there is here."""
+_STATUS: Final = {"ResourceNotFoundException": 404, "RequestTooLargeException": 413}
+"""The statuses of refused invocations that are not 400."""
 _STACK_CHANGE = re.compile(r"(Create|Update|Delete|Execute)\w+")
 
 
@@ -164,15 +170,13 @@ class Gateway:
         )
         body = environ["wsgi.input"].read() or b"{}"
         kind = environ.get("HTTP_X_AMZ_INVOCATION_TYPE", "RequestResponse")
-        if not self._runtime.knows(name):
-            return _refuse(
-                start_response, 404, "ResourceNotFoundException", f"Function not found: {name}"
-            )
+        asked = parse_qs(environ.get("QUERY_STRING", "")).get("Qualifier", [_LATEST])[0]
         try:
+            self._check_function(name, asked)
+            check_invocation(body, waits=kind != "Event")
             context = _client_context(environ.get("HTTP_X_AMZ_CLIENT_CONTEXT", ""))
-        except ValueError:
-            reason = "Client context must be a valid Base64-encoded JSON object."
-            return _refuse(start_response, 400, "InvalidRequestContentException", reason)
+        except RefusedError as error:
+            return _refuse(start_response, _STATUS.get(error.code, 400), error.code, str(error))
         if kind == "DryRun":
             return _respond(start_response, 204, None)
         if kind == "Event":
@@ -187,6 +191,11 @@ class Gateway:
             headers.append(("X-Amz-Function-Error", "Unhandled"))
         start_response(_line(200), headers)
         return [outcome.payload]
+
+    def _check_function(self, name: str, qualifier: str) -> None:
+        if not self._runtime.knows(name) or qualifier != _LATEST:
+            told = name if qualifier == _LATEST else f"{name}:{qualifier}"
+            raise RefusedError("ResourceNotFoundException", f"Function not found: {told}")
 
     def _http_api(
         self, environ: Environ, start_response: StartResponse, *, known: bool
@@ -220,8 +229,14 @@ class Gateway:
 
 
 def _client_context(header: str) -> str:
-    """An invocation's client context, as JSON for a header. ValueError where it is none."""
-    return header and json.dumps(json.loads(base64.b64decode(header, validate=True)))
+    """Return a client context as JSON for a header. RefusedError where it is none."""
+    try:
+        return header and json.dumps(json.loads(base64.b64decode(header, validate=True)))
+    except ValueError as error:
+        raise RefusedError(
+            "InvalidRequestContentException",
+            "Client context must be a valid Base64-encoded JSON object.",
+        ) from error
 
 
 def _configures(call: ApiCall, environ: Environ) -> bool:

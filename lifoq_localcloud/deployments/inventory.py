@@ -39,7 +39,7 @@ PASSIVE = {
     "AWS::ApiGatewayV2::Route.AuthorizationType": "asks for an access key, and for no permission",
     "AWS::ApiGatewayV2::Stage.DefaultRouteSettings": "requests are not throttled",
     "AWS::ApiGatewayV2::Stage.AccessLogSettings": "requests are not logged",
-    "AWS::Lambda::Function.DeadLetterConfig": "only on-failure destinations are fed",
+    "AWS::Lambda::Function.DeadLetterConfig": "only destinations are fed",
     "AWS::Lambda::Function.RecursiveLoop": "loops are not detected",
     "AWS::Lambda::Function.Runtime": "functions run on the Python of this machine",
     "AWS::Lambda::Function.Architectures": "functions run on the processor of this machine",

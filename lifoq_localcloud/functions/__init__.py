@@ -1,6 +1,6 @@
 """Lambda functions as processes of this machine.
 
-    event → ``asynchronous`` (queue, retries, on-failure destination) → ``pool`` (concurrency)
+    event → ``asynchronous`` (queue, retries, destinations) → ``pool`` (concurrency)
           → ``instance`` (one process, one event at a time) ⇄ ``runtime_api`` (HTTP)
           ⇄ ``bootstrap`` (in the process: AWS's own runtime client)
 

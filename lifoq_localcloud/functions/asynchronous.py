@@ -1,4 +1,4 @@
-"""Lambda's asynchronous invocation: its queue, retries, event age and on-failure destination."""
+"""Lambda's asynchronous invocation: its queue, retries, event age and destinations."""
 
 import json
 import time
@@ -77,7 +77,7 @@ class AsynchronousInvoker:
         if pool is None:
             return  # Lambda drops the events of a function that has been deleted.
         if self._clock() - event.queued_at >= self._event_age(event):
-            self._give_up(event, pool, "EventAgeExceeded")
+            self._tell("OnFailure", event, pool, "EventAgeExceeded")
             return
         try:
             run = pool.reserve()
@@ -92,12 +92,13 @@ class AsynchronousInvoker:
         event.invocations += 1
         event.last = run(event.body, event.client_context)
         if not event.last.failed:
+            self._tell("OnSuccess", event, pool, "Success")
             return
         retries = int(
             self._settings(event.function_name).get("MaximumRetryAttempts", DEFAULT_RETRIES)
         )
         if event.invocations > retries:
-            self._give_up(event, pool, "RetriesExhausted")
+            self._tell("OnFailure", event, pool, "RetriesExhausted")
         else:
             self._retry(event, self._first_retry_seconds * event.invocations)
 
@@ -110,17 +111,16 @@ class AsynchronousInvoker:
         settings = self._settings(event.function_name)
         return float(settings.get("MaximumEventAgeInSeconds", DEFAULT_EVENT_AGE_SECONDS))
 
-    def _give_up(self, event: _Event, pool: Pool, condition: str) -> None:
-        destination = (
-            self._settings(event.function_name).get("DestinationConfig", {}).get("OnFailure", {})
-        ).get("Destination")
+    def _tell(self, end: str, event: _Event, pool: Pool, condition: str) -> None:
+        """Send a message to the destination for this end, ``OnSuccess`` or ``OnFailure``."""
+        destinations = self._settings(event.function_name).get("DestinationConfig", {})
+        destination = destinations.get(end, {}).get("Destination")
         if destination:
             self._send(destination, json.dumps(_envelope(event, pool, condition)))
 
 
 def _envelope(event: _Event, pool: Pool, condition: str) -> dict[str, Any]:
-    """Return the message that AWS sends to the on-failure destination of an asynchronous
-    invocation."""
+    """Return the message that AWS sends to a destination of an asynchronous invocation."""
     arn = f"{pool.config.arn}:$LATEST"
     envelope: dict[str, Any] = {
         "version": "1.0",
@@ -137,7 +137,7 @@ def _envelope(event: _Event, pool: Pool, condition: str) -> dict[str, Any]:
         envelope["responseContext"] = {
             "statusCode": 200,
             "executedVersion": "$LATEST",
-            "functionError": "Unhandled",
+            **({"functionError": "Unhandled"} if event.last.failed else {}),
         }
         envelope["responsePayload"] = event.last.document()
     return envelope

@@ -1,18 +1,25 @@
-"""Refusals that AWS makes and moto does not: schedules, filters and code that nothing can run with.
+"""Refusals that depend on what there is, or on how the local cloud reads it: moto makes none.
 
-They are refused when they are made or changed, in whatever way, and a deployment with one is rolled
-back.
+Schedules, filters and code that nothing can run with; mappings that do not fit their queue; names
+of buckets and keys. They are refused when they are made or changed, in whatever way, and a
+deployment with one is rolled back. What a call alone tells is refused by ``service_rules``.
 """
 
 import io
 import json
+import re
 import zipfile
 from typing import Any, Final
 
-from moto.awslambda.exceptions import InvalidParameterValueException
+from moto.awslambda.exceptions import InvalidParameterValueException, LambdaClientError
 from moto.awslambda.models import LambdaBackend, LambdaFunction
-from moto.scheduler.exceptions import ValidationException
+from moto.core.exceptions import JsonRESTError
+from moto.events.models import EventsBackend
+from moto.s3.exceptions import InvalidBucketName, S3ClientError
+from moto.s3.models import S3Backend
+from moto.scheduler.exceptions import ScheduleGroupNotFound, ValidationException
 from moto.scheduler.models import EventBridgeSchedulerBackend
+from moto.sqs.models import sqs_backends
 
 from lifoq.schedules.expression import (
     InvalidExpressionError,
@@ -21,6 +28,11 @@ from lifoq.schedules.expression import (
 )
 from lifoq_localcloud.moto_adapter.patch import replace
 
+_BUCKET: Final = re.compile(r"(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+"""A bucket's name
+(https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html)."""
+_MOST_KEY_BYTES: Final = 1_024
+_MOST_TARGETS: Final = 5
 _OF_CODE: Final = ("code", "code_bytes", "code_size", "code_sha_256", "code_digest")
 
 
@@ -29,7 +41,11 @@ def install() -> None:
     for name in ("create_schedule", "update_schedule"):
         _look_first(EventBridgeSchedulerBackend, name, _check_schedule)
     for name in ("create_event_source_mapping", "update_event_source_mapping"):
-        _look_first(LambdaBackend, name, _check_mapping)
+        _look_first(LambdaBackend, name, _check_filters)
+    _look_first(LambdaBackend, "create_event_source_mapping", _check_source)
+    _look_first(EventsBackend, "put_targets", _check_targets)
+    _look_first(S3Backend, "create_bucket", _check_bucket)
+    _look_first(S3Backend, "put_object", _check_key)
     set_code = LambdaFunction._set_function_code  # noqa: SLF001 - no public way
 
     def set_function_code(function: LambdaFunction, updated_spec: dict[str, Any]) -> None:
@@ -49,15 +65,22 @@ def _look_first(owner: Any, name: str, check: Any) -> None:
     original = getattr(owner, name)
 
     def changed(backend: Any, *arguments: Any, **named: Any) -> Any:
-        check(*arguments, **named)
+        check(backend, *arguments, **named)
         return original(backend, *arguments, **named)
 
     replace(owner, name, changed)
 
 
 def _check_schedule(
-    *, schedule_expression: str, schedule_expression_timezone: str | None, **_: Any
+    backend: EventBridgeSchedulerBackend,
+    *,
+    schedule_expression: str,
+    schedule_expression_timezone: str | None,
+    group_name: str | None,
+    **_: Any,
 ) -> None:
+    if group_name and group_name not in backend.schedule_groups:
+        raise ScheduleGroupNotFound(group_name)
     try:
         parse(schedule_expression, schedule_expression_timezone or "UTC")
     except UnsupportedExpressionError:
@@ -66,7 +89,7 @@ def _check_schedule(
         raise ValidationException(str(error)) from error
 
 
-def _check_mapping(*arguments: Any, **named: Any) -> None:
+def _check_filters(_backend: LambdaBackend, *arguments: Any, **named: Any) -> None:
     spec: dict[str, Any] = named.get("spec") or arguments[-1]
     for one in (spec.get("FilterCriteria") or {}).get("Filters") or []:
         pattern = one.get("Pattern", "{}")
@@ -79,6 +102,62 @@ def _check_mapping(*arguments: Any, **named: Any) -> None:
                 f"Invalid filter pattern definition: {pattern} has to be a JSON object of lists, "
                 "or of objects of lists."
             )
+
+
+def _check_source(backend: LambdaBackend, spec: dict[str, Any]) -> None:
+    """Hold a mapping against its queue and its function, and against the mappings there are."""
+    source = str(spec.get("EventSourceArn"))
+    function = backend.get_function(spec["FunctionName"])
+    for one in backend.list_event_source_mappings(source, function.function_name):
+        told = (
+            f'The event source arn (" {source} ") and function (" {function.function_name} ") '
+            "provided mapping already exists. Please update or delete the existing mapping with "
+            f"UUID {one.uuid}"
+        )
+        refusal = LambdaClientError("ResourceConflictException", told)
+        refusal.code = 409
+        raise refusal
+    if not source.startswith("arn:aws:sqs:"):
+        return
+    queues = sqs_backends[backend.account_id][backend.region_name].queues
+    queue = queues.get(source.rsplit(":", 1)[-1])
+    if queue is None:
+        raise InvalidParameterValueException(
+            "Error occurred while ReceiveMessage. SQS Error Code: "
+            "AWS.SimpleQueueService.NonExistentQueue. SQS Error Message: The specified queue does "
+            "not exist."
+        )
+    if int(queue.visibility_timeout) < int(function.timeout):
+        raise InvalidParameterValueException(
+            f"Queue visibility timeout: {queue.visibility_timeout} seconds is less than Function "
+            f"timeout: {function.timeout} seconds"
+        )
+
+
+def _check_targets(
+    backend: EventsBackend, name: str, event_bus_arn: str | None, targets: list[dict[str, Any]]
+) -> None:
+    bus = backend.event_buses.get((event_bus_arn or "default").rsplit("/", 1)[-1])
+    rule = bus.rules.get(name) if bus is not None else None
+    known = {one["Id"] for one in rule.targets} if rule is not None else set()
+    if len(known | {one["Id"] for one in targets}) > _MOST_TARGETS:
+        raise JsonRESTError(
+            "LimitExceededException",
+            "The requested resource exceeds the maximum number allowed: a rule has "
+            f"{_MOST_TARGETS} targets",
+        )
+
+
+def _check_bucket(_backend: S3Backend, bucket_name: str, *_: Any, **_more: Any) -> None:
+    if not _BUCKET.fullmatch(bucket_name):
+        raise InvalidBucketName
+
+
+def _check_key(
+    _backend: S3Backend, _bucket_name: str, key_name: str, *_: Any, **_more: Any
+) -> None:
+    if len(key_name.encode()) > _MOST_KEY_BYTES:
+        raise S3ClientError("KeyTooLongError", "Your key is too long")
 
 
 def _is_pattern(value: Any) -> bool:

@@ -78,5 +78,7 @@ def deploy(cloud: LocalCloud, stack: str = STACK) -> dict[str, str]:
     code = zipped({"probe.py": Path(__file__).with_name("probe.py").read_text()})
     s3.put_object(Bucket=CODE_BUCKET, Key="probe.zip", Body=code)
     body = json.dumps(template.build(CODE_BUCKET, "probe.zip"))
-    cloud.client("cloudformation").create_stack(StackName=stack, TemplateBody=body)
+    cloud.client("cloudformation").create_stack(
+        StackName=stack, TemplateBody=body, Capabilities=["CAPABILITY_IAM"]
+    )
     return cloud.outputs(stack)

@@ -92,7 +92,7 @@ def build(bucket: str, key: str) -> dict[str, Any]:
         ),
         "Letters": of_type(
             "AWS::SQS::Queue",
-            VisibilityTimeout=1,
+            VisibilityTimeout=2,
             RedrivePolicy={"deadLetterTargetArn": arn("Failures"), "maxReceiveCount": 2},
         ),
         "Reader": function(bucket, key, "forward", **queue_url),

@@ -1,4 +1,4 @@
-"""Lambda's asynchronous invocation: retries, throttling, event age, on-failure destination."""
+"""Lambda's asynchronous invocation: retries, throttling, event age, destinations."""
 
 import json
 from collections.abc import Callable
@@ -34,13 +34,16 @@ class Event:
         self.waits: list[float] = []
         self.runs: list[tuple[bytes, str]] = []
         self.told: list[dict[str, Any]] = []
+        self.told_to: list[str] = []
         self._answers = iter(answers)
         self._due: list[Callable[[], None]] = []
-        destination = {"OnFailure": {"Destination": "arn:aws:sqs:x:1:q"}}
+        destinations = {
+            end: {"Destination": f"arn:aws:sqs:x:1:{end}"} for end in ("OnFailure", "OnSuccess")
+        }
         AsynchronousInvoker(
             pool={"f": self}.get,  # type: ignore[arg-type]
-            settings=lambda _: {"DestinationConfig": destination, **settings},
-            send=lambda _arn, body: self.told.append(json.loads(body)) is None,
+            settings=lambda _: {"DestinationConfig": destinations, **settings},
+            send=self._send,
             timer=self,
             clock=lambda: self.now,
             first_retry_seconds=first_retry_seconds,
@@ -48,6 +51,11 @@ class Event:
         while self._due:
             self.now += self.waits[-1]
             self._due.pop()()
+
+    def _send(self, arn: str, body: str) -> bool:
+        self.told_to.append(arn)
+        self.told.append(json.loads(body))
+        return True
 
     def after(self, seconds: float, action: Callable[[], None]) -> None:
         self.waits.append(seconds)
@@ -71,20 +79,27 @@ class Event:
         ([FAILED] * 3, {"first_retry_seconds": 0.5}, [0.5, 1], 3, "RetriesExhausted"),
         ([FAILED] * 2, {"MaximumRetryAttempts": 1}, [60], 2, "RetriesExhausted"),
         ([FAILED], {"MaximumRetryAttempts": 0}, [], 1, "RetriesExhausted"),
-        ([FAILED, OK], {}, [60], 2, None),
+        ([FAILED, OK], {}, [60], 2, "Success"),
         # An age of a minute leaves no time for a retry, and is when one that is never taken ends.
         ([FAILED, OK], {"MaximumEventAgeInSeconds": 60}, [60], 1, "EventAgeExceeded"),
         ([None] * 6, {"MaximumEventAgeInSeconds": 60}, [1, 2, 4, 8, 16, 29], 0, "EventAgeExceeded"),
-        ([*[None] * 11, OK], {}, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300], 1, None),
+        ([*[None] * 11, OK], {}, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300], 1, "Success"),
     ],
 )
 def test_an_event_is_retried_and_given_up_as_lambda_does(answers, settings, waits, runs, condition):
     event = Event(*answers, **settings)
     assert event.waits == pytest.approx(waits, abs=0.1)
     assert event.runs == [(b'{"n": 1}', '{"custom": {}}')] * runs
-    assert [told["requestContext"]["condition"] for told in event.told] == (
-        [condition] if condition else []
-    )
+    assert [told["requestContext"]["condition"] for told in event.told] == [condition]
+    end = "OnSuccess" if condition == "Success" else "OnFailure"
+    assert event.told_to == [f"arn:aws:sqs:x:1:{end}"]
+
+
+def test_a_success_is_told_with_its_answer():
+    (told,) = Event(OK).told
+    assert told["responseContext"] == {"statusCode": 200, "executedVersion": "$LATEST"}
+    assert told["requestPayload"] == {"n": 1}
+    assert told["responsePayload"] is None
 
 
 def test_what_is_given_up_is_told_with_its_last_answer_if_there_was_one():

@@ -105,7 +105,9 @@ def test_an_update_reaches_mapping_subscription_schedule_and_table(deployed):
     name = "changing"
     before = template.build(CODE_BUCKET, "probe.zip")
     cloudformation = deployed.client("cloudformation")
-    cloudformation.create_stack(StackName=name, TemplateBody=json.dumps(before))
+    cloudformation.create_stack(
+        StackName=name, TemplateBody=json.dumps(before), Capabilities=["CAPABILITY_IAM"]
+    )
     ids = deployed.cloud.outputs(name)
     stack = Deployed(cloud=deployed.cloud, ids=ids)
     stack.put("kept")
@@ -120,7 +122,9 @@ def test_an_update_reaches_mapping_subscription_schedule_and_table(deployed):
     resources["Table"]["Properties"]["TimeToLiveSpecification"]["AttributeName"] = "until"
     del resources["Subscription"]
     del after["Outputs"]["Subscription"]
-    cloudformation.update_stack(StackName=name, TemplateBody=json.dumps(after))
+    cloudformation.update_stack(
+        StackName=name, TemplateBody=json.dumps(after), Capabilities=["CAPABILITY_IAM"]
+    )
 
     assert deployed.cloud.outputs(name)["Table"] == ids["Table"]
     stack.put("other")
