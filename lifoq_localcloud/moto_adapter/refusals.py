@@ -127,10 +127,11 @@ def _check_source(backend: LambdaBackend, spec: dict[str, Any]) -> None:
             "AWS.SimpleQueueService.NonExistentQueue. SQS Error Message: The specified queue does "
             "not exist."
         )
-    if int(queue.visibility_timeout) < int(function.timeout):
+    hidden = int(vars(queue)["visibility_timeout"])
+    if hidden < int(function.timeout):
         raise InvalidParameterValueException(
-            f"Queue visibility timeout: {queue.visibility_timeout} seconds is less than Function "
-            f"timeout: {function.timeout} seconds"
+            f"Queue visibility timeout: {hidden} seconds is less than Function timeout: "
+            f"{function.timeout} seconds"
         )
 
 

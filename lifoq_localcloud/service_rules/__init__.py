@@ -1,4 +1,4 @@
-"""What the services other than DynamoDB refuse, and moto does not.
+"""Refusals of the services other than DynamoDB, which moto does not make.
 
 ::
 

@@ -16,7 +16,7 @@ MATCHES: Final = frozenset(
         "wildcard",
     }
 )
-"""What an object within a list may say
+"""The operators that an object within a list may have
 (https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-create-pattern-operators.html)."""
 _COMPARISONS: Final = frozenset({"<", "<=", "=", ">", ">="})
 _RATE: Final = re.compile(r"rate\((1 (minute|hour|day)|([2-9]|[1-9]\d+) (minutes|hours|days))\)")

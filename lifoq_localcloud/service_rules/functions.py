@@ -12,7 +12,7 @@ MOST_ENVIRONMENT_BYTES: Final = 4_096
 MOST_NAME_LETTERS: Final = 64
 MOST_REQUEST_BYTES: Final = 6_291_556
 MOST_EVENT_BYTES: Final = 1_048_576
-"""Of an invocation that is waited for, and of one that is not
+"""The payload of an invocation that somebody waits for, and of one that nobody does
 (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html)."""
 
 RESERVED: Final = frozenset(
