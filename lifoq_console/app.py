@@ -217,9 +217,11 @@ class Pages:
         self._subject.glance()
         seen = sample(self._queue)
         history = type_history(seen.tasks, task_type, now=SYSTEM.now(), step=RANGES[chosen].step)
+        types = {one.name: one for one in by_type(self._queue, seen)}
         return self._page(
             "type",
             task_type=task_type,
+            row=types.get(task_type),
             history=history,
             seen=seen,
             chosen=chosen,

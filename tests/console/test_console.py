@@ -484,6 +484,12 @@ def test_a_type_has_its_own_charts_of_ends_waits_and_runs(queue, console):
     assert "<b>&" not in console.ask("/type?name=%3Cb%3E")[1]
     assert console.ask("/type?name=a&range=1y")[0] == 400
     assert 'href="/type?name=a"' in console.ask("/types")[1]
+    shown = console.page("/type?name=<b>")
+    assert "<b> waiting 0 in work 0 failed 1 past deadline, not deleted yet 0" in shown
+    _, page = console.ask("/type?name=%3Cb%3E")
+    (redrive,) = re.findall(r'href="([^"]*)">Redrive what failed', page)
+    assert "Redrive 1 task?" in console.page(html.unescape(redrive))
+    assert "Cancel what waits" not in page
 
 
 def test_white_space_at_the_ends_of_names_is_part_of_them(queue, console):
