@@ -18,9 +18,10 @@ class Batches:
 
     def __init__(self, kinds: Iterable[TaskType]) -> None:
         self._terms = {kind.name: (kind.batch, kind.batch_wait) for kind in kinds if kind.batch}
+        """The size of a batch and the longest wait for one, in seconds, by task type."""
         self._first: dict[SchedulingClass, tuple[str, int]] = {}
-        """The task that waits for longest, by the class that waits for its batch: its id, and when
-        the run first found it so. The clock of its producer may be ahead."""
+        """The task that has waited longest for the next batch, by scheduling class: its id, and
+        when the run first saw it in this place, in epoch microseconds."""
 
     @property
     def largest(self) -> int:
@@ -43,12 +44,14 @@ class Batches:
         the class that wait. ``now``: the queue's time, in epoch microseconds."""
         size, wait = self._terms[scheduling_class.task_type]
         waiting = list(islice(rows, size)) if wait else []
-        if len(waiting) in (0, size):
+        if len(waiting) in (0, size):  # nothing to wait with, or nothing to wait for
             return 0.0
         first = min(waiting, key=lambda row: row.since)
         task_id, seen = self._first.get(scheduling_class, ("", now))
         if task_id != first.task_id:
             self._first[scheduling_class] = first.task_id, (seen := now)
+        # A producer's clock may be ahead: what the run has seen itself counts, too.
         due = min(first.since, seen) + microseconds(wait)
+        # A task with a short deadline must not be shed while it waits for others.
         half_lives = ((row.since + row.expires_at) // 2 for row in waiting)
         return max(0.0, (min(due, *half_lives) - now) / MICROSECONDS)
