@@ -22,6 +22,8 @@ HELD: Final[Mapping[str, str]] = {
     "AWS::Scheduler::ScheduleGroup": "its date of creation, and the schedules in it",
     "AWS::Lambda::EventSourceMapping": "its place in a stream: a new one reads 24 hours again",
     "AWS::StepFunctions::StateMachine": "the executions that run",
+    "AWS::Lambda::Function": "the ARN by which schedules that were made at run time invoke it",
+    "AWS::IAM::Role": "the ARN that these schedules and other accounts' policies name",
     "AWS::Glue::Job": "the history of its runs",
 }
 """The things that a resource of each type holds, and a new one would not: no update may replace

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from typing import Any, Final
 
 import lifoq
+from lifoq import Queue, every
 from lifoq.aws.dynamo_values import typed
 from lifoq.health import found_limits, pressure, worker_notes
 from lifoq.health import sweep_note as sweep_notes
@@ -15,12 +16,14 @@ from lifoq.health.found_limits import FoundLimit
 from lifoq.health.pressure import Starts
 from lifoq.health.sweep_note import Note
 from lifoq.items.change import Item
+from lifoq.items.key_limit import KeyLimit
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.quota_table import NONE, Amount, Renewal, SharedLimit
 from lifoq.items.schema import OWN_PREFIX, Attribute, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
 from lifoq.operating import pause_note
+from lifoq.schedules.event import event_of
 from lifoq.store.keyed_claims import KeyedClaims
 from lifoq.store.large_values import LargeValues, MemoryBlobs
 from lifoq.store.memory import MemoryTable
@@ -37,6 +40,10 @@ LEASE: Final = 30.0
 KEY: Final = "device-17"
 KEYED: Final = "keyed"
 """A task type of which one task of a key is taken at a time."""
+ONE_AT_A_TIME: Final = KeyLimit(per_key=1)
+PACED: Final = "paced"
+"""A task type of which the tasks of a key start at a rate."""
+PACE: Final = KeyLimit(rate=0.01)
 BOOM: Final = TaskError(type="ValueError", message="boom", traceback="Traceback …\nboom")
 LARGE: Final = noise(24_000)
 """More than an item holds, where the queue has a bucket."""
@@ -133,21 +140,24 @@ def _ended(w: Writer) -> None:
     w.store.dead_letter(w.put("dead-letter"), seen=Status.PENDING, reason="payload is no JSON")
 
 
-def _of_a_keyed_type(w: Writer) -> None:
-    """One holds its key's slot, one waits for it; and a third has left its own."""
+def _of_keyed_types(w: Writer) -> None:
+    """Bring about slots: one is held, and a task waits for it; one's worker is lost; two are left,
+    of which one tells when its key's next task may start."""
     claims = KeyedClaims(w.store, host=w.host, worker="w1")
 
-    def claim(task_id: str, key: str, lease: float) -> Any:
-        w.put(task_id, task_type=KEYED, key=key)
+    def claim(task_id: str, key: str, lease: float, limit: KeyLimit = ONE_AT_A_TIME) -> Any:
+        w.put(task_id, task_type=KEYED if limit is ONE_AT_A_TIME else PACED, key=key)
         (row,) = [one for one in w.store.candidates(limit=99).rows if one.task_id == task_id]
-        return claims.claim(row, per_key=1, lease=lease)
+        return claims.claim(row, key_limit=limit, lease=lease)
 
-    left = claim("success-that-left-its-slot", "left", LEASE)
-    w.store.succeed(left.task, "1")
-    left.leave()
+    for task_id, limit in (("success-with-a-slot", ONE_AT_A_TIME), ("success-at-a-rate", PACE)):
+        left = claim(task_id, "left", LEASE, limit)
+        w.store.succeed(left.task, "1")
+        left.leave()
     claim("taken-with-a-slot", KEY, 3600)
     claim("lost-with-a-slot", "lost", 1)
     w.put("pending-behind-a-slot", task_type=KEYED, key=KEY)
+    w.put("pending-behind-a-rate", task_type=PACED, key="left")
 
 
 def _taken(w: Writer) -> None:
@@ -209,7 +219,7 @@ def _own(w: Writer) -> None:
 
 
 STEPS: Final[tuple[Callable[[Writer], None], ...]] = (
-    *(_waiting, _after_an_attempt, _ended, _of_a_keyed_type, _taken, _own),
+    *(_waiting, _after_an_attempt, _ended, _of_keyed_types, _taken, _own),
 )
 
 
@@ -219,6 +229,7 @@ def written(templates: Templates) -> dict[str, Any]:
     writer = Writer()
     for step in STEPS:
         step(writer)
+    found = _deployed(templates)
     return {
         "release": lifoq.__version__,
         "now": writer.host.now(),
@@ -227,7 +238,9 @@ def written(templates: Templates) -> dict[str, Any]:
             key: base64.b64encode(content).decode() for key, content in writer.blobs.objects.items()
         },
         "changes": [record for way in WAYS for record in _changes(way())],
-        **_deployed(templates),
+        "parameters": found["parameters"],
+        "environments": found["environments"],
+        "schedules": found["schedules"] | {"at run time": _schedule()},
         "requests": [_request()],
     }
 
@@ -260,6 +273,14 @@ def _request() -> dict[str, Any]:
         "ifExists": "keep",
         "traceparent": TRACE,
     }
+
+
+def _schedule() -> str:
+    """Return the event of a schedule that a client makes: it fires long after that."""
+    told = {name: TERMS[name] for name in ("key", "head_start", "max_attempts", "timeout")}
+    schedules = Queue.in_memory().schedules
+    made = schedules.put("daily", every(3600), "check", {"n": 1}, deadline=600, **told)
+    return json.dumps(event_of(made.task))
 
 
 def _deployed(templates: Templates) -> dict[str, Any]:
