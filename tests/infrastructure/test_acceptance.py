@@ -192,7 +192,7 @@ def _ways_in(stack: cdk.Stack, queue: LifoQueue) -> None:
 
 @pytest.fixture(scope="module")
 def stage(cloud, assembly) -> Stage:
-    cloud.client("sqs").create_queue(QueueName="orders", Attributes={"VisibilityTimeout": "2"})
+    cloud.client("sqs").create_queue(QueueName="orders", Attributes={"VisibilityTimeout": "30"})
     cloud.client("sns").create_topic(Name="news")
     cloud.deploy(assembly.assembly)
     return Stage(cloud)
