@@ -1,4 +1,4 @@
-"""``python -m benchmarks.backlog``: looks and claims, however many tasks wait."""
+"""``python -m benchmarks.backlog``: polls and claims, however many tasks wait."""
 
 import tempfile
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ DEADLINE: Final = Lifetimes().deadline
 SPARE: Final = 1_800.0
 """Seconds that the run may take: nothing of what is alive at first expires in it."""
 WARM_UP: Final = 20
-"""Looks until connections stand and Java has compiled what it runs."""
+"""Polls until connections stand and Java has compiled what it runs."""
 
 
 @click.command()
@@ -26,8 +26,8 @@ WARM_UP: Final = 20
     "--depths", default=(1_000, 100_000, 1_000_000), show_default=True, multiple=True, type=int
 )
 @click.option("--expired", default=100_000, show_default=True, help="At the oldest end.")
-@click.option("--looks", default=200, show_default=True, help="At each queue and end.")
-def main(depths: tuple[int, ...], expired: int, looks: int) -> None:
+@click.option("--polls", default=200, show_default=True, help="At each queue and end.")
+def main(depths: tuple[int, ...], expired: int, polls: int) -> None:
     """Look at queues of different depth, and claim. About ten minutes."""
     with (
         recording("backlog", "python -m benchmarks.backlog") as found,
@@ -37,10 +37,10 @@ def main(depths: tuple[int, ...], expired: int, looks: int) -> None:
         queues = {depth: Backlog(endpoint, f"waiting-{depth}") for depth in depths}
         for depth, queue in queues.items():
             queue.fill(waiting(depth))
-        rows = measure(queues, looks, expired=0)
+        rows = measure(queues, polls, expired=0)
         for queue in queues.values():
             queue.fill(mountain(expired))
-        rows += measure(queues, looks, expired=expired)
+        rows += measure(queues, polls, expired=expired)
         found.results = Results(depths=rows)
 
 
@@ -60,27 +60,27 @@ def mountain(count: int) -> Layer:
     )
 
 
-def measure(queues: Mapping[int, Backlog], looks: int, *, expired: int) -> list[Depth]:
-    """Interleaved: one look at each queue, then the next. The first looks do not count."""
+def measure(queues: Mapping[int, Backlog], polls: int, *, expired: int) -> list[Depth]:
+    """Measure the queues by turns: a poll of each, then the next. The first polls do not count."""
     costs: dict[tuple[str, int], list[Cost]] = {
         (end, depth): [] for end in ("newest", "oldest") for depth in queues
     }
-    for _ in range(WARM_UP + looks):
+    for _ in range(WARM_UP + polls):
         for (end, depth), found in costs.items():
-            found.append(queues[depth].look_and_claim(newest_first=end == "newest"))
+            found.append(queues[depth].poll_and_claim(newest_first=end == "newest"))
     medians = {queue: np.median(found[WARM_UP:], axis=0) for queue, found in costs.items()}
     return [
         Depth(
             order=f"{end} first",
             expired=expired,
             waiting=depth,
-            look_ms=round(look, 2),
+            poll_ms=round(poll, 2),
             claim_ms=round(claim, 2),
             read_units=read,
             write_units=written,
-            ratio=round((look + claim) / sum(medians[end, min(queues)][:2]), 2),
+            ratio=round((poll + claim) / sum(medians[end, min(queues)][:2]), 2),
         )
-        for (end, depth), (look, claim, read, written) in medians.items()
+        for (end, depth), (poll, claim, read, written) in medians.items()
     ]
 
 

@@ -1,5 +1,5 @@
 """A queue on DynamoDB Local, filled with tasks of chosen ages faster than the library's own put
-would, and what a look at it and a claim cost."""
+would, and what a poll of it and a claim cost."""
 
 import time
 import uuid
@@ -25,7 +25,7 @@ NO_STREAM: Final = {"StreamSpecification": {"StreamEnabled": False}}
 
 
 Cost = tuple[float, float, float, float]
-"""The cost of a look and the claim after it: milliseconds of each; read units and write units."""
+"""The cost of a poll and the claim after it: milliseconds of each; read units and write units."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,13 +76,13 @@ class Backlog:
             while batch:
                 batch = self._table.put_batch(batch)  # what was left over
 
-    def look_and_claim(self, *, newest_first: bool = True) -> Cost:
+    def poll_and_claim(self, *, newest_first: bool = True) -> Cost:
         """Claims the first live task from one end of the queue, as a processor's run does."""
         before = self._units.read_units, self._units.write_units
         began = time.perf_counter()
         row, *_ = self._store.candidates(limit=PAGE, newest_first=newest_first).rows
-        looked = time.perf_counter()
+        polled = time.perf_counter()
         self._store.claim(row.task_id, claim_id=uuid.uuid4().hex, lease=3_600)
         claimed = time.perf_counter()
         read, written = self._units.read_units - before[0], self._units.write_units - before[1]
-        return 1000 * (looked - began), 1000 * (claimed - looked), read, written
+        return 1000 * (polled - began), 1000 * (claimed - polled), read, written

@@ -12,12 +12,12 @@ class Depth(Row):
     expired: Annotated[int, "expired"]
     """Tasks at the oldest end, out of the query's range."""
     waiting: Annotated[int, "waiting"]
-    look_ms: Annotated[float, "poll, ms"]
+    poll_ms: Annotated[float, "poll, ms"]
     claim_ms: Annotated[float, "claim, ms"]
     read_units: Annotated[float, "read units"]
     write_units: Annotated[float, "write units"]
     ratio: Annotated[float, "times as long"]
-    """Look and claim, beside those of the shallowest queue with the same order and expired."""
+    """Poll and claim, beside those of the shallowest queue with the same order and expired."""
 
 
 class Results(Row):

@@ -44,7 +44,7 @@ def steps(
     begun: Mapping[str, float],
     ended: list[tuple[float, str]],
 ) -> list[Step]:
-    looks = [(began, at) for name, _, began, at in calls if name == "Query"]
+    polls = [(began, at) for name, _, began, at in calls if name == "Query"]
     writes: dict[str, list[tuple[float, float]]] = {}
     for name, task_id, began, at in sorted(calls, key=lambda call: call[2]):
         if name == "UpdateItem" and task_id in begun:
@@ -53,12 +53,12 @@ def steps(
     order = sorted(begun, key=lambda task_id: begun[task_id])
     for (free, before), task_id in zip(ended, order[SLOTS:], strict=False):  # a slot for each end
         claim, settle = writes[task_id][0], writes[before][-1]
-        look = max((look for look in looks if look[1] <= claim[0]), default=(free, free))
+        poll = max((poll for poll in polls if poll[1] <= claim[0]), default=(free, free))
         found.append(
             (
-                max(0.0, look[0] - free),
-                look[1] - max(look[0], free),
-                claim[0] - look[1],
+                max(0.0, poll[0] - free),
+                poll[1] - max(poll[0], free),
+                claim[0] - poll[1],
                 claim[1] - claim[0],
                 begun[task_id] - claim[1],
                 begun[task_id] - free,

@@ -24,13 +24,13 @@ from lifoq.items.schema import (
     Status,
 )
 from lifoq.items.task_error import TaskError
-from lifoq.items.terms import CARRIED, LOOKED_AT, RULES, SHOWN, Rule, Term, Text, is_name
+from lifoq.items.terms import CARRIED, PREVIEWED, RULES, SHOWN, Rule, Term, Text, is_name
 
 if TYPE_CHECKING:
     from lifoq.items.history import History  # not where no attempt has failed
 
-_PLACES: Final = (*CARRIED, *LOOKED_AT)
-_PREVIEW: Final = tuple(place for _, _, place in LOOKED_AT)
+_PLACES: Final = (*CARRIED, *PREVIEWED)
+_PREVIEW: Final = tuple(place for _, _, place in PREVIEWED)
 Duration = float | timedelta
 """Seconds, or a timedelta."""
 IfExists = Literal["keep", "replace"]
@@ -484,7 +484,7 @@ class _Reader:
             if attribute in self._item
         }
         preview = self.preview()
-        for name, rule, place in LOOKED_AT:
+        for name, rule, place in PREVIEWED:
             if place in preview:
                 found[name] = self._term(rule, place, preview[place])
         return found

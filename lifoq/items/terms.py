@@ -406,7 +406,7 @@ CARRIED: Final = tuple(
     if isinstance(where := term.attribute, Attribute)
 )
 """Terms that an attribute keeps as they were given, with their rules."""
-LOOKED_AT: Final = tuple(
+PREVIEWED: Final = tuple(
     (term.name, term.rule, where.value)
     for term in TERMS
     if isinstance(where := term.attribute, Preview)

@@ -306,7 +306,7 @@ def _entering(change: Change) -> Change:
 
 def fall(*, created: int, preview: Mapping[str, Value], now: int) -> Change:
     """PENDING stays PENDING: past its deadline, a task falls back to where it would stand without
-    its head start. Else each look would find it before those that live. ``created`` and ``preview``
+    its head start. Else each poll would read it before those that live. ``created`` and ``preview``
     are as the index shows them."""
     since = created - int(str(preview[Preview.HEAD_START]))
     left = {name: value for name, value in preview.items() if name != Preview.HEAD_START}

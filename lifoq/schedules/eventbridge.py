@@ -55,7 +55,8 @@ class SchedulerGroup:
         )
 
     def get(self, name: str) -> Schedule | None:
-        """QueueMisconfigured where it is none that this library has made."""
+        """Return the schedule of this name; None if there is none. Raises QueueMisconfigured where
+        it is none that this library has made."""
         found = self._found(name)
         return None if found is None else _schedule(name, found)
 

@@ -48,7 +48,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class At:
-    """Once."""
+    """The expression of one moment."""
 
     when: datetime
 
@@ -59,7 +59,7 @@ class At:
 
 @dataclass(frozen=True, kw_only=True)
 class Cron:
-    """By the calendar of a time zone."""
+    """The expression of moments by the calendar of a time zone."""
 
     minutes: frozenset[int]
     hours: frozenset[int]

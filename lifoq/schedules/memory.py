@@ -32,7 +32,8 @@ class MemoryGroup:
         self._kept: dict[str, _Kept] = {}
 
     def put(self, schedule: Schedule) -> None:
-        """InvalidInput for an expression that Scheduler alone understands."""
+        """Keep a schedule. Raises InvalidInput for an expression that Scheduler alone
+        understands."""
         _expression(schedule.when)
         now = self._now()
         with self._lock:

@@ -126,12 +126,12 @@ def check(when: Any) -> When:
 
 
 def check_expression(field: str, expression: str) -> None:
-    """InvalidInput where it is none of EventBridge Scheduler's."""
+    """Raise InvalidInput where the expression is none of EventBridge Scheduler's."""
     _checked(field, expression, expression, "UTC")
 
 
 def check_time_zone(name: str) -> None:
-    """InvalidInput where it is no time zone."""
+    """Raise InvalidInput where the name is no time zone."""
     # Empty where Python has no time zone database, as in some slim containers: AWS judges then.
     known = zoneinfo.available_timezones()
     if known and name not in known:

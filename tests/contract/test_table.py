@@ -276,8 +276,8 @@ def test_the_index_of_what_is_due_has_room_for_a_later_field_too(table):
 
 
 def test_rows_are_left_out_by_a_field_of_the_look_whatever_is_in_its_place(table):
-    for number, look in enumerate((LATER, {"headStart": None}, {}, {"x": 1}, "headStart", 7)):
-        table.put(item(f"t{number}", preview=look))
+    for number, shown in enumerate((LATER, {"headStart": None}, {}, {"x": 1}, "headStart", 7)):
+        table.put(item(f"t{number}", preview=shown))
     table.put(item("none"))
     span = replace(PENDING, where=(Exists(Preview.HEAD_START),))
     assert sorted(ids(table.query(span, newest_first=True, limit=9))) == ["t0", "t1"]
