@@ -18,6 +18,7 @@ HARMLESS = {"AWS::CDK::Metadata"}
 """Types that do nothing on AWS either."""
 
 _NOT_ENFORCED = "is stored, and not enforced (calls.jsonl tells what was called)"
+_NOT_KEPT = "are not kept"
 
 UNDONE = {
     "AWS::ECS::Service": "runs no container; start `lifoq work` beside it (docs/long-tasks.md)",
@@ -39,6 +40,11 @@ PASSIVE = {
     "AWS::ApiGatewayV2::Route.AuthorizationType": "asks for an access key, and for no permission",
     "AWS::ApiGatewayV2::Stage.DefaultRouteSettings": "requests are not throttled",
     "AWS::ApiGatewayV2::Stage.AccessLogSettings": "requests are not logged",
+    "AWS::ApiGatewayV2::Stage.AutoDeploy": "a change is live at once",
+    "AWS::ApiGatewayV2::Stage.Tags": _NOT_KEPT,
+    "AWS::CloudWatch::Dashboard.Tags": _NOT_KEPT,
+    "AWS::ECS::Cluster.Tags": _NOT_KEPT,
+    "AWS::ECS::TaskDefinition.Tags": _NOT_KEPT,
     "AWS::Lambda::Function.DeadLetterConfig": "only destinations are fed",
     "AWS::Lambda::Function.RecursiveLoop": "loops are not detected",
     "AWS::Lambda::Function.Runtime": "functions run on the Python of this machine",
@@ -46,6 +52,9 @@ PASSIVE = {
     "AWS::Lambda::Function.MemorySize": "memory is not limited",
     "AWS::Lambda::Function.TracingConfig": "nothing is traced",
     "AWS::Lambda::Function.VpcConfig": "there is no network but this machine's",
+    "AWS::Lambda::Function.EphemeralStorage": "the disk is this machine's",
+    "AWS::Lambda::Function.KmsKeyArn": "nothing is encrypted",
+    "AWS::Lambda::Function.SnapStart": "no snapshots are taken",
     "AWS::Lambda::EventSourceMapping.ScalingConfig": "a queue is read by one reader",
     "AWS::Lambda::EventSourceMapping.ParallelizationFactor": "a shard is read by one reader",
     "AWS::Lambda::EventSourceMapping.TumblingWindowInSeconds": "windows do not tumble",
@@ -53,6 +62,12 @@ PASSIVE = {
     "AWS::DynamoDB::Table.KinesisStreamSpecification": "nothing is sent to Kinesis",
 }
 """Types and properties that change nothing of what the application does."""
+
+
+def does_nothing(resource_type: str, property_name: str) -> bool:
+    """True if nothing here follows from a property, so that a change of it changes nothing."""
+    name = f"{resource_type}.{property_name}"
+    return resource_type in UNDONE or name in UNDONE or name in PASSIVE
 
 
 class Inventory:

@@ -1,8 +1,9 @@
-"""The references within a template: CloudFormation refuses a template that names something it does
-not have."""
+"""The references within a template, and the order that follows from them: CloudFormation refuses a
+template that names something it does not have, or that goes round in a circle."""
 
 import re
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final
 
 from moto.cloudformation.exceptions import ValidationError
@@ -25,6 +26,28 @@ def check(template: Any) -> None:
                 message="Template format error: Unresolved resource dependencies "
                 f"[{', '.join(sorted(missing))}] in the {block} block of the template"
             )
+    order(template.get("Resources") or {})
+
+
+def order(resources: dict[str, Any]) -> list[str]:
+    """Return the logical ids, each behind those that it refers to or depends on. Raise
+    ValidationError if there is no such order."""
+    graph = {
+        name: {one for one in _needed(body) if one in resources} for name, body in resources.items()
+    }
+    try:
+        return list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        circle = ", ".join(error.args[1][1:])
+        raise ValidationError(
+            message=f"Circular dependency between resources: [{circle}]"
+        ) from error
+
+
+def _needed(body: dict[str, Any]) -> Iterator[str]:
+    depends = body.get("DependsOn") or []
+    yield from [depends] if isinstance(depends, str) else depends
+    yield from _references(body)
 
 
 def _references(document: Any) -> Iterator[str]:

@@ -1,25 +1,22 @@
 """Deployments of stacks as CloudFormation makes them: whole, or rolled back.
 
 moto lets a failure pass as the call's error and leaves the stack half made. It loses the exports of
-change sets and of updates, takes a change set's name for unique among all stacks, deletes exports
-that others import, and does not make again what an earlier update took away. It takes values that
-nothing can run with, such as text for a number, and deletes resources in no order, so that some are
-gone with what they belong to.
+change sets and of updates, takes a change set's name for unique among all stacks, and deletes
+exports that others import. It takes values that nothing can run with, such as text for a number,
+and deletes resources in no order. What an update does to the resources is in ``updates``.
 """
 
-import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from moto.cloudformation.exceptions import CloudFormationError
+from moto.cloudformation.exceptions import CloudFormationError, ValidationError
 from moto.cloudformation.models import ChangeSet, CloudFormationBackend, Stack
-from moto.cloudformation.parsing import ResourceMap
 from moto.cloudformation.responses import CloudFormationResponse
 from moto.core.responses import ActionResult, EmptyResult
 
-from lifoq_localcloud.deployments import references
+from lifoq_localcloud.deployments import references, updates
 from lifoq_localcloud.moto_adapter.patch import replace
 
 
@@ -33,13 +30,17 @@ class ChangeSetNotFoundError(CloudFormationError):
     code = "ChangeSetNotFound"
 
 
+class ChangeSetStatusError(CloudFormationError):
+    code = "InvalidChangeSetStatus"
+
+
 _moto_create_stack = CloudFormationBackend.create_stack
 _moto_create_change_set = CloudFormationBackend.create_change_set
-_moto_delete_stack = CloudFormationBackend.delete_stack
-_moto_delete_resource = ResourceMap._delete_resource  # noqa: SLF001 - no public way
 
-_GONE: Final = re.compile("NotFound|NoSuch|NonExist|not found|does not exist")
-"""The words in which the services' errors say that there is no such thing."""
+_NO_CHANGES: Final = (
+    "The submitted information didn't contain changes. Submit different information to create a "
+    "change set."
+)
 _lock = threading.RLock()
 _check: Callable[[Iterable[Any]], object] = list
 
@@ -58,11 +59,12 @@ def install(check: Callable[[Iterable[Any]], object]) -> None:
     run: its deployment is rolled back."""
     global _check  # noqa: PLW0603 - moto's backends are global, too
     _check = check
+    updates.install()
     replace(CloudFormationBackend, "create_stack", create_stack)
     replace(CloudFormationBackend, "update_stack", update_stack)
     replace(CloudFormationBackend, "delete_stack", delete_stack)
     replace(CloudFormationBackend, "create_change_set", create_change_set)
-    replace(ResourceMap, "_delete_resource", delete_resource)
+    replace(CloudFormationResponse, "_validate_different_update", _leave_it_to_the_backend)
     replace(CloudFormationResponse, "describe_change_set", describe_change_set)
     replace(CloudFormationResponse, "execute_change_set", execute_change_set)
     replace(CloudFormationResponse, "delete_change_set", delete_change_set)
@@ -99,6 +101,8 @@ def update_stack(
     stack = backend.get_stack(name)
     references.check(Stack.parse_template(template))
     resolved = backend._resolve_update_parameters(stack, parameters)  # noqa: SLF001
+    if not _differs(stack, template, resolved, tags):
+        raise ValidationError(message="No updates are to be performed.")
     _update(backend, stack, template, resolved, tags)
     return stack
 
@@ -109,19 +113,21 @@ def delete_stack(backend: CloudFormationBackend, name_or_stack_id: str) -> None:
         return
     try:
         _refuse_exports_in_use(backend, stack, {})
-        _moto_delete_stack(backend, stack.stack_id)
-        _forget_change_sets(backend, stack)
-    except Exception as error:  # noqa: BLE001 - AWS tells by the stack's status, too
-        backend.stacks[stack.stack_id] = stack
+    except ExportInUseError as error:
         _tell(stack, "DELETE_FAILED", error)
-
-
-def delete_resource(resources: ResourceMap, resource: Any, template: dict[str, Any]) -> None:
-    try:
-        _moto_delete_resource(resources, resource, template)
-    except Exception as error:
-        if not _GONE.search(f"{type(error).__name__} {error}"):
-            raise
+        return
+    _begin(stack, "DELETE_IN_PROGRESS")
+    errors = updates.delete(stack.resource_map)
+    # moto makes anew what is gone when it is asked for an output that speaks of it.
+    stack.template_dict = {"Resources": stack.resource_map._resource_json_map}  # noqa: SLF001
+    stack.output_map = stack._create_output_map()  # noqa: SLF001
+    _export(backend, stack)
+    for failure in errors:
+        _tell(stack, "DELETE_FAILED", failure)
+    if not errors:
+        _forget_change_sets(backend, stack)
+        backend.deleted_stacks[stack.stack_id] = backend.stacks.pop(stack.stack_id)
+        _begin(stack, "DELETE_COMPLETE")
 
 
 def create_change_set(
@@ -134,7 +140,42 @@ def create_change_set(
         _forget_change_sets(backend, stack)
     elif stack is not None:
         parameters = _unresolved(stack, parameters)
-    return _moto_create_change_set(backend, stack_name, parameters=parameters, **more)
+    change_set_id, stack_id = _moto_create_change_set(
+        backend, stack_name, parameters=parameters, **more
+    )
+    change_set = backend.change_sets[change_set_id]
+    tags = change_set.tags or None
+    if stack_id in backend.stacks and change_set.change_set_type == "UPDATE":
+        updated = backend.stacks[stack_id]
+        differs = _differs(updated, change_set.template, change_set.parameters, tags)
+        change_set.status = "CREATE_COMPLETE" if differs else "FAILED"
+        change_set.execution_status = "AVAILABLE" if differs else "UNAVAILABLE"
+        change_set.status_reason = None if differs else _NO_CHANGES
+    return change_set_id, stack_id
+
+
+def _differs(
+    stack: Stack, template: str, parameters: dict[str, Any], tags: dict[str, str] | None
+) -> bool:
+    """True if an update has anything to do: another template, parameter, tag, or another value of
+    a parameter of Systems Manager that the template reads."""
+    declared = stack.template_dict.get("Parameters", {})
+    resources = stack.resource_map
+    return (
+        stack.template_dict != Stack.parse_template(template)
+        or bool(parameters and parameters != stack.parameters)
+        or (tags is not None and tags != stack.tags)
+        or any(
+            resources.parse_ssm_parameter(stack.parameters.get(name, one.get("Default")), kind)
+            != resources.resolved_parameters.get(name)
+            for name, one in declared.items()
+            if (kind := one.get("Type", "")).startswith("AWS::SSM::Parameter::")
+        )
+    )
+
+
+def _leave_it_to_the_backend(_response: Any, *_: Any) -> None:
+    """moto looks only at updates with parameters, and refuses a change set that AWS lets fail."""
 
 
 def _unresolved(stack: Stack, parameters: dict[str, str]) -> dict[str, str]:
@@ -157,6 +198,11 @@ def describe_change_set(response: CloudFormationResponse) -> ActionResult:
 
 def execute_change_set(response: CloudFormationResponse) -> ActionResult:
     backend, change_set = response.cloudformation_backend, _change_set(response)
+    if change_set.status == "FAILED":
+        raise ChangeSetStatusError(
+            f"ChangeSet [{change_set.change_set_id}] cannot be executed in its current status of "
+            "[FAILED]"
+        )
     stack = backend.stacks[change_set.stack_id]
     if change_set.change_set_type == "CREATE":
         _create(backend, stack, change_set)
@@ -225,9 +271,7 @@ def _undo_creation(backend: CloudFormationBackend, stack: Stack, error: Exceptio
     delete."""
     _tell(stack, "CREATE_FAILED", error)
     _begin(stack, "ROLLBACK_IN_PROGRESS")
-    try:
-        stack.resource_map.delete()
-    except Exception as failure:  # noqa: BLE001 - what cannot be deleted is left behind
+    for failure in updates.delete(stack.resource_map, retained={"Retain"}):
         _tell(stack, "ROLLBACK_FAILED", failure)
     # An empty template, since to ask moto for an output makes the resources that it speaks of.
     stack.template_dict = {"Resources": {}}
@@ -248,51 +292,32 @@ def _update(
 ) -> None:
     """Make new and changed resources first, and delete the others afterwards: until then the update
     can be undone."""
-    before, before_parameters = stack.template_dict, dict(stack.resource_map.input_parameters)
-    after = Stack.parse_template(template)
+    before, after = stack.template_dict, Stack.parse_template(template)
+    update = updates.Update(stack.resource_map)
     stack.cross_stack_resources = stack.resource_map.cross_stack_resources = backend.exports
     _begin(stack, "UPDATE_IN_PROGRESS")
     try:
-        everything = {**before["Resources"], **after["Resources"]}
-        stack.resource_map.update({**after, "Resources": everything}, parameters)
+        update.make(after, parameters or stack.resource_map.input_parameters)
         stack.template_dict = after
         stack.output_map = stack._create_output_map()  # noqa: SLF001
         _refuse_exports_in_use(backend, stack, {one.name: one.value for one in stack.exports})
         _check_all(stack)
     except Exception as error:  # noqa: BLE001 - AWS tells by the stack's status, too
         _tell(stack, "UPDATE_FAILED", error)
-        _undo_update(stack, before, before_parameters)
+        _begin(stack, "UPDATE_ROLLBACK_IN_PROGRESS")
+        for failure in update.undo():  # passed over; the next deployment can mend it
+            _tell(stack, "UPDATE_ROLLBACK_FAILED", failure)
+        stack.template_dict = before
+        stack.output_map = stack._create_output_map()  # noqa: SLF001
+        _begin(stack, "UPDATE_ROLLBACK_COMPLETE")
         return
-    try:
-        stack.resource_map.update(after, parameters)
-    except Exception as error:  # noqa: BLE001 - as on AWS, what cannot be deleted is left behind
-        _tell(stack, "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS", error)
-        stack.resource_map._resource_json_map = after["Resources"]  # noqa: SLF001
-    _forget(stack, before["Resources"].keys() - after["Resources"].keys())
+    for failure in update.finish():  # left behind, as on AWS
+        _tell(stack, "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS", failure)
     stack.template, stack.description = template, after.get("Description")
     stack.parameters = parameters or stack.parameters
     stack.tags = stack.tags if tags is None else tags
     _export(backend, stack)
     _begin(stack, "UPDATE_COMPLETE")
-
-
-def _undo_update(stack: Stack, before: dict[str, Any], parameters: dict[str, Any]) -> None:
-    """Bring back the resources of before. One that cannot be brought back is passed over, and the
-    next deployment can mend it."""
-    _begin(stack, "UPDATE_ROLLBACK_IN_PROGRESS")
-    stack.template_dict = before
-    try:
-        stack.resource_map.update(before, parameters)
-    except Exception as error:  # noqa: BLE001 - AWS tells by the stack's status, too
-        _tell(stack, "UPDATE_ROLLBACK_FAILED", error)
-    stack.output_map = stack._create_output_map()  # noqa: SLF001
-    _begin(stack, "UPDATE_ROLLBACK_COMPLETE")
-
-
-def _forget(stack: Stack, gone: Iterable[str]) -> None:
-    """moto keeps what it deleted, and would take it for made where an update brings it back."""
-    for logical_id in gone:
-        stack.resource_map._parsed_resources.pop(logical_id, None)  # noqa: SLF001
 
 
 # Exports

@@ -51,7 +51,12 @@ class IndexOrder:
         if write.old is not None and (place := self._place(write.old)):
             partition, entry = place
             del self._partitions[partition][bisect.bisect_left(self._partitions[partition], entry)]
-        if write.new is not None and (place := self._place(write.new)):
+        if write.new is not None:
+            self.add(write.new)
+
+    def add(self, image: Image) -> None:
+        """Take in an item that is not there yet."""
+        if place := self._place(image):
             partition, entry = place
             bisect.insort(self._partitions[partition], entry)
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import moto.dynamodb.models as dynamodb_models
-from moto.dynamodb.exceptions import ItemSizeToUpdateTooLarge
+from moto.dynamodb.exceptions import ItemSizeToUpdateTooLarge, StreamAlreadyEnabledException
 from moto.dynamodb.models import DynamoDBBackend, dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
 from moto.dynamodb.models.table import StreamShard, Table
@@ -122,6 +122,16 @@ class JournaledTable(Table):
         for write in self.journal.commit():
             for order in self._orders.values():
                 order.apply(write)
+
+    def reorder(self) -> None:
+        """Know the order of the indexes that there are now."""
+        if self.has_range_key:
+            return
+        self._orders = _orders(self)
+        for item in self._each():
+            image = item.to_json()["Attributes"]
+            for order in self._orders.values():
+                order.add(image)
 
     def expired(self, now_seconds: float) -> list[Item]:
         """The items that TTL may delete."""
@@ -251,6 +261,30 @@ def install() -> None:
         return item
 
     replace(DynamoDBBackend, "update_item", update_item)
+    replace(DynamoDBBackend, "update_table_streams", _update_stream)
+    _follow_indexes()
+
+
+def _update_stream(_backend: DynamoDBBackend, changed: Table, stream: dict[str, Any]) -> None:
+    """Let a stream that was switched off be switched on again; moto knows it by its label."""
+    enabled = (changed.stream_specification or {}).get("StreamEnabled")
+    if enabled and stream.get("StreamEnabled"):
+        raise StreamAlreadyEnabledException
+    changed.set_stream_specification(stream)
+
+
+def _follow_indexes() -> None:
+    """Keep the order of an index that is added to a table with items."""
+    change_indexes = DynamoDBBackend.update_table_global_indexes
+
+    def update_table_global_indexes(
+        backend: DynamoDBBackend, changed: Table, global_index_updates: list[dict[str, Any]]
+    ) -> None:
+        change_indexes(backend, changed, global_index_updates)
+        if isinstance(changed, JournaledTable):
+            changed.reorder()
+
+    replace(DynamoDBBackend, "update_table_global_indexes", update_table_global_indexes)
 
 
 def tables() -> list[JournaledTable]:
@@ -265,6 +299,13 @@ def journals() -> dict[str, Journal]:
 
 def table(name: str) -> JournaledTable | None:
     return next((one for one in tables() if one.name == name), None)
+
+
+def encrypt(name: str, specification: dict[str, Any] | None) -> None:
+    """Let a table say how it is encrypted; moto has no call for it once the table is made."""
+    found = table(name)
+    if found is not None:
+        found.sse_specification = specification
 
 
 def schema(name: str) -> Schema | None:

@@ -119,7 +119,7 @@ def test_an_update_reaches_mapping_subscription_schedule_and_table(deployed):
     resources["Mapping"]["Properties"]["FilterCriteria"] = wanted
     resources["Single"]["Properties"]["ReservedConcurrentExecutions"] = 0
     resources["Schedule"]["Properties"]["ScheduleExpression"] = "rate(2 minutes)"
-    resources["Table"]["Properties"]["TimeToLiveSpecification"]["AttributeName"] = "until"
+    resources["Table"]["Properties"]["TimeToLiveSpecification"]["Enabled"] = False
     del resources["Subscription"]
     del after["Outputs"]["Subscription"]
     cloudformation.update_stack(
@@ -139,7 +139,7 @@ def test_an_update_reaches_mapping_subscription_schedule_and_table(deployed):
     schedule = deployed.client("scheduler").get_schedule(Name=ids["Schedule"])
     assert schedule["ScheduleExpression"] == "rate(2 minutes)"
     ttl = deployed.client("dynamodb").describe_time_to_live(TableName=ids["Table"])
-    assert ttl["TimeToLiveDescription"]["AttributeName"] == "until"
+    assert ttl["TimeToLiveDescription"]["TimeToLiveStatus"] == "DISABLED"
 
     cloudformation.delete_stack(StackName=name)
     names = [one["Name"] for one in deployed.client("scheduler").list_schedules()["Schedules"]]

@@ -1,24 +1,44 @@
 """Functions: their settings, what invokes them, and what becomes of failed invocations."""
 
+import base64
 from typing import Any, Final
 
-from moto.awslambda.models import EventSourceMapping, LambdaFunction
+from moto.awslambda.models import (
+    EventSourceMapping,
+    LambdaFunction,
+    LambdaVersion,
+    LayerVersion,
+    Permission,
+)
+from moto.awslambda.utils import get_backend as lambda_backend
 from moto.core.common_models import CloudFormationModel
 
+from lifoq_localcloud.basics.account import ACCOUNT, REGION
+from lifoq_localcloud.deployments.resources.changes import between
 from lifoq_localcloud.deployments.resources.resource import Properties, Resource, StandIn, client
+
+_SETTINGS: Final[dict[str, Any]] = {
+    "Description": "",
+    "Environment": {},
+    "Handler": None,
+    "Layers": [],
+    "MemorySize": 128,
+    "Role": None,
+    "Runtime": None,
+    "Timeout": 3,
+    "VpcConfig": None,
+}
+"""A function's settings where its template does not name them."""
 
 
 class DeployedFunction(LambdaFunction, CloudFormationModel):
     """moto's function, with the properties that it forgets on the way."""
 
-    DEFAULTS: Final = {
-        "Description": "",
-        "Environment": {"Variables": {}},
-        "Layers": [],
-        "MemorySize": 128,
-        "Timeout": 3,
-        "VpcConfig": None,
+    CHANGES = frozenset(_SETTINGS) | {
+        *("Architectures", "Code", "LoggingConfig", "ReservedConcurrentExecutions"),
+        *("TracingConfig",),
     }
+    REPLACED = frozenset({"FunctionName", "PackageType", "TenancyConfig"})
 
     @classmethod
     def create_from_cloudformation_json(
@@ -31,23 +51,18 @@ class DeployedFunction(LambdaFunction, CloudFormationModel):
         return function
 
     @classmethod
-    def update_from_cloudformation_json(
-        cls,
-        original_resource: LambdaFunction,
-        new_resource_name: str,
-        cloudformation_json: Properties,
-        *place: Any,
-        **more: Any,
-    ) -> LambdaFunction:
-        function = LambdaFunction.update_from_cloudformation_json(
-            original_resource,
-            new_resource_name,
-            _completed(cloudformation_json, cls.DEFAULTS),
-            *place,
-            **more,
-        )
-        cls._complete(function, cloudformation_json["Properties"])
-        return function
+    def change(cls, resource: LambdaFunction, properties: Properties, before: Properties) -> None:
+        changed = between(before, properties)
+        wanted = {**_SETTINGS, **properties}
+        wanted["Environment"] = {"Variables": {}, **wanted["Environment"]}
+        resource.update_configuration({name: wanted[name] for name in changed & _SETTINGS.keys()})
+        if "Code" in changed:
+            code = properties["Code"]
+            if "ZipFile" in code:  # the text of index.py, which Lambda's API wants packed
+                packed = cls._create_zipfile_from_plaintext_code(code["ZipFile"])
+                code = {"ZipFile": base64.b64encode(packed)}
+            resource.update_function_code(code)
+        cls._complete(resource, properties)
 
     @staticmethod
     def _complete(function: LambdaFunction, properties: Properties) -> None:
@@ -60,43 +75,79 @@ class DeployedFunction(LambdaFunction, CloudFormationModel):
 class DeployedMapping(EventSourceMapping, CloudFormationModel):
     """moto's mapping; one of a broker, which cannot run here, has an id and nothing behind it."""
 
-    DEFAULTS: Final = dict.fromkeys(
-        (
-            "BatchSize",
-            "BisectBatchOnFunctionError",
-            "DestinationConfig",
-            "FilterCriteria",
-            "FunctionResponseTypes",
-            "MaximumBatchingWindowInSeconds",
-            "MaximumRecordAgeInSeconds",
-            "MaximumRetryAttempts",
-        )
+    CHANGES = frozenset(
+        {
+            *("BatchSize", "BisectBatchOnFunctionError", "DestinationConfig", "Enabled"),
+            *("FilterCriteria", "FunctionName", "FunctionResponseTypes"),
+            *("MaximumBatchingWindowInSeconds", "MaximumRecordAgeInSeconds"),
+            *("MaximumRetryAttempts", "ParallelizationFactor", "ScalingConfig"),
+            "TumblingWindowInSeconds",
+        }
+    )
+    REPLACED = frozenset(
+        {
+            *("EventSourceArn", "SelfManagedEventSource", "StartingPosition"),
+            "StartingPositionTimestamp",
+        }
     )
 
     @classmethod
     def create_from_cloudformation_json(
         cls, resource_name: str, cloudformation_json: Properties, *place: Any, **_more: Any
     ) -> Any:
-        source = cloudformation_json["Properties"]["EventSourceArn"]
-        kind = StandIn if is_broker(source) else EventSourceMapping
-        return kind.create_from_cloudformation_json(resource_name, cloudformation_json, *place)
+        properties = {
+            name: value
+            for name, value in cloudformation_json["Properties"].items()
+            if name != "Tags"  # moto takes them in another form
+        }
+        kind = StandIn if is_broker(properties["EventSourceArn"]) else EventSourceMapping
+        return kind.create_from_cloudformation_json(
+            resource_name, {**cloudformation_json, "Properties": properties}, *place
+        )
 
     @classmethod
-    def update_from_cloudformation_json(
-        cls,
-        original_resource: Any,
-        new_resource_name: str,
-        cloudformation_json: Properties,
-        *place: Any,
-        **more: Any,
-    ) -> Any:
-        return type(original_resource).update_from_cloudformation_json(
-            original_resource,
-            new_resource_name,
-            _completed(cloudformation_json, cls.DEFAULTS),
-            *place,
-            **more,
+    def change(
+        cls, resource: EventSourceMapping, properties: Properties, before: Properties
+    ) -> None:
+        wanted = {"Enabled": True, **properties}
+        changed = between(before, properties) & cls.CHANGES
+        lambda_backend(ACCOUNT, REGION).update_event_source_mapping(
+            resource.uuid, {name: wanted.get(name) for name in changed}
         )
+
+
+class DeployedPermission(Permission, CloudFormationModel):
+    """moto's permission, whose every change is another one."""
+
+    REPLACED = frozenset(
+        {
+            *("Action", "EventSourceToken", "FunctionName", "FunctionUrlAuthType"),
+            *("InvokedViaFunctionUrl", "Principal", "PrincipalOrgID", "SourceAccount"),
+            "SourceArn",
+        }
+    )
+
+
+class DeployedLayer(LayerVersion, CloudFormationModel):
+    """moto's version of a layer, whose every change is another one."""
+
+    REPLACED = frozenset(
+        {
+            *("CompatibleArchitectures", "CompatibleRuntimes", "Content", "Description"),
+            *("LayerName", "LicenseInfo"),
+        }
+    )
+
+
+class DeployedVersion(LambdaVersion, CloudFormationModel):
+    """moto's version of a function, whose every change is another one."""
+
+    REPLACED = frozenset(
+        {
+            *("CodeSha256", "Description", "FunctionName", "ProvisionedConcurrencyConfig"),
+            "RuntimePolicy",
+        }
+    )
 
 
 def is_broker(arn: Any) -> bool:
@@ -106,12 +157,14 @@ def is_broker(arn: Any) -> bool:
 
 class EventInvokeConfig(Resource, CloudFormationModel):
     TYPE = "AWS::Lambda::EventInvokeConfig"
+    CHANGES = frozenset({"DestinationConfig", "MaximumEventAgeInSeconds", "MaximumRetryAttempts"})
+    REPLACED = frozenset({"FunctionName", "Qualifier"})
 
     def create(self) -> None:
         settings = {k: v for k, v in self.properties.items() if k != "Qualifier"}
         client("lambda").put_function_event_invoke_config(**settings)
 
-    def update(self) -> None:
+    def update(self, before: Properties) -> None:  # noqa: ARG002 - as for all types
         # moto appends a second configuration to the first and goes on answering with the first.
         self.remove()
         self.create()
@@ -120,11 +173,3 @@ class EventInvokeConfig(Resource, CloudFormationModel):
         client("lambda").delete_function_event_invoke_config(
             FunctionName=self.properties["FunctionName"]
         )
-
-
-def _completed(cloudformation_json: Properties, defaults: Properties) -> Properties:
-    """moto leaves a property as it was that an update does not name; on AWS it gets its default."""
-    return {
-        **cloudformation_json,
-        "Properties": {**defaults, **cloudformation_json["Properties"]},
-    }

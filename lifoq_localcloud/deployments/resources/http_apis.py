@@ -7,13 +7,20 @@ from lifoq_localcloud.deployments.resources.resource import Properties, Resource
 
 class HttpApi(Resource, CloudFormationModel):
     TYPE = "AWS::ApiGatewayV2::Api"
+    CHANGES = frozenset({"Description", "Name"})
+    REPLACED = frozenset({"ProtocolType"})
 
     def create(self) -> None:
-        answer = client("apigatewayv2").create_api(**given(self, "Name", "ProtocolType"))
+        names = ("Description", "Name", "ProtocolType")
+        answer = client("apigatewayv2").create_api(**given(self, *names))
         self.name = answer["ApiId"]
 
-    def update(self) -> None:
-        client("apigatewayv2").update_api(ApiId=self.name, Name=self.properties["Name"])
+    def update(self, before: Properties) -> None:  # noqa: ARG002 - as for all types
+        client("apigatewayv2").update_api(
+            ApiId=self.name,
+            Name=self.properties["Name"],
+            Description=self.properties.get("Description", ""),
+        )
 
     def remove(self) -> None:
         client("apigatewayv2").delete_api(ApiId=self.name)
@@ -27,6 +34,8 @@ class HttpApi(Resource, CloudFormationModel):
 
 class HttpIntegration(Resource, CloudFormationModel):
     TYPE = "AWS::ApiGatewayV2::Integration"
+    CHANGES = frozenset({"IntegrationUri", "PayloadFormatVersion"})
+    REPLACED = frozenset({"ApiId"})
 
     def create(self) -> None:
         names = ("ApiId", "IntegrationType", "IntegrationUri", "PayloadFormatVersion")
@@ -35,32 +44,36 @@ class HttpIntegration(Resource, CloudFormationModel):
         )
         self.name = answer["IntegrationId"]
 
-    def update(self) -> None:
+    def update(self, before: Properties) -> None:  # noqa: ARG002 - as for all types
         names = ("ApiId", "IntegrationUri", "PayloadFormatVersion")
         client("apigatewayv2").update_integration(IntegrationId=self.name, **given(self, *names))
 
 
 class HttpRoute(Resource, CloudFormationModel):
     TYPE = "AWS::ApiGatewayV2::Route"
+    CHANGES = frozenset({"AuthorizationType", "RouteKey", "Target"})
+    REPLACED = frozenset({"ApiId"})
 
     def create(self) -> None:
         names = ("ApiId", "RouteKey", "Target", "AuthorizationType")
         self.name = client("apigatewayv2").create_route(**given(self, *names))["RouteId"]
 
-    def update(self) -> None:
-        names = ("ApiId", "RouteKey", "Target", "AuthorizationType")
-        client("apigatewayv2").update_route(RouteId=self.name, **given(self, *names))
+    def update(self, before: Properties) -> None:  # noqa: ARG002 - as for all types
+        names = ("ApiId", "RouteKey", "Target")
+        client("apigatewayv2").update_route(
+            RouteId=self.name,
+            **given(self, *names),
+            AuthorizationType=self.properties.get("AuthorizationType", "NONE"),
+        )
 
 
 class HttpStage(Resource, CloudFormationModel):
     TYPE = "AWS::ApiGatewayV2::Stage"
+    REPLACED = frozenset({"ApiId", "StageName"})
 
     def create(self) -> None:
         client("apigatewayv2").create_stage(**given(self, "ApiId", "StageName"))
         self.name = self.properties["StageName"]
-
-    def update(self) -> None:
-        """Change nothing: a stage's limits and access logs are not imitated."""
 
 
 def given(resource: Resource, *names: str) -> Properties:

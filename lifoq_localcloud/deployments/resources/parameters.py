@@ -10,11 +10,12 @@ class Parameter(Resource, CloudFormationModel):
 
     TYPE = "AWS::SSM::Parameter"
     NAME_PROPERTY = "Name"
+    CHANGES = frozenset({"AllowedPattern", "DataType", "Description", "Tier", "Type", "Value"})
+    REPLACED = frozenset({"Name"})
 
     def create(self) -> None:
-        wanted = ("Description", "Type", "Value")
-        given = {name: self.properties[name] for name in wanted if name in self.properties}
-        client("ssm").put_parameter(Name=self.name, Overwrite=True, **given)
+        given = {name: self.properties[name] for name in self.CHANGES & self.properties.keys()}
+        client("ssm").put_parameter(Name=self.name, Overwrite=True, **{"Description": "", **given})
 
     def remove(self) -> None:
         client("ssm").delete_parameter(Name=self.name)

@@ -28,6 +28,10 @@ class Resource:
 
     TYPE: ClassVar[str]
     NAME_PROPERTY: ClassVar[str] = ""
+    CHANGES: ClassVar[frozenset[str]] = frozenset()
+    """The properties that :meth:`update` brings to the service."""
+    REPLACED: ClassVar[frozenset[str]] = frozenset()
+    """The properties whose change makes another resource of it, as on AWS."""
 
     def __init__(self, name: str, properties: Properties) -> None:
         self.name = name
@@ -36,7 +40,8 @@ class Resource:
     def create(self) -> None:
         """Make it so; an update is a repetition of it unless the type says otherwise."""
 
-    def update(self) -> None:
+    def update(self, before: Properties) -> None:  # noqa: ARG002 - for those that need it
+        """Bring the changed properties to the service; ``before``: what it was given last."""
         self.create()
 
     def remove(self) -> None:
@@ -51,9 +56,6 @@ class Resource:
 
     def is_created(self) -> bool:
         return True
-
-    def delete(self, _account_id: str, _region: str) -> None:
-        self.remove()
 
     @classmethod
     def cloudformation_type(cls) -> str:
@@ -76,17 +78,13 @@ class Resource:
         return resource
 
     @classmethod
-    def update_from_cloudformation_json(
-        cls,
-        original_resource: Self,
-        new_resource_name: str,  # noqa: ARG003 - moto's signature
-        cloudformation_json: Properties,
-        *_place: Any,
-        **_more: Any,
-    ) -> Self:
-        original_resource.properties = cloudformation_json.get("Properties", {})
-        original_resource.update()
-        return original_resource
+    def change(cls, resource: Self, properties: Properties, before: Properties) -> None:
+        resource.properties = properties
+        resource.update(before)
+
+    @classmethod
+    def destroy(cls, resource: Self) -> None:
+        resource.remove()
 
 
 class StandIn(Resource):

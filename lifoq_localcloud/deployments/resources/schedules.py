@@ -1,20 +1,30 @@
 """EventBridge Scheduler's schedules and their groups."""
 
 from datetime import datetime
+from typing import Final
 
 from moto.core.common_models import CloudFormationModel
 
-from lifoq_localcloud.deployments.resources.resource import Resource, client
+from lifoq_localcloud.deployments.resources.resource import Properties, Resource, client
+
+_SETTINGS: Final = frozenset(
+    {
+        *("Description", "EndDate", "FlexibleTimeWindow", "KmsKeyArn", "ScheduleExpression"),
+        *("ScheduleExpressionTimezone", "StartDate", "State", "Target"),
+    }
+)
 
 
 class Schedule(Resource, CloudFormationModel):
     TYPE = "AWS::Scheduler::Schedule"
     NAME_PROPERTY = "Name"
+    CHANGES = _SETTINGS
+    REPLACED = frozenset({"Name"})
 
     def create(self) -> None:
         client("scheduler").create_schedule(**{**self.properties, "Name": self.name})
 
-    def update(self) -> None:
+    def update(self, before: Properties) -> None:  # noqa: ARG002 - as for all types
         client("scheduler").update_schedule(**{**self.properties, "Name": self.name})
 
     def remove(self) -> None:
@@ -32,12 +42,10 @@ class Schedule(Resource, CloudFormationModel):
 class ScheduleGroup(Resource, CloudFormationModel):
     TYPE = "AWS::Scheduler::ScheduleGroup"
     NAME_PROPERTY = "Name"
+    REPLACED = frozenset({"Name"})
 
     def create(self) -> None:
         client("scheduler").create_schedule_group(Name=self.name)
-
-    def update(self) -> None:
-        """A group has a name and tags only."""
 
     def remove(self) -> None:
         client("scheduler").delete_schedule_group(Name=self.name)

@@ -1,37 +1,51 @@
 """Topics, their subscriptions and policies."""
 
 import json
-from typing import Any
+from collections.abc import Iterable
+from typing import Final
 
 from moto.core.common_models import CloudFormationModel
 from moto.sns.models import Topic
 
+from lifoq_localcloud.deployments.resources.changes import between, text
 from lifoq_localcloud.deployments.resources.resource import Properties, Resource, client
 
 
 class Subscription(Resource, CloudFormationModel):
     TYPE = "AWS::SNS::Subscription"
+    CHANGES = frozenset(
+        {
+            *("DeliveryPolicy", "FilterPolicy", "FilterPolicyScope", "RawMessageDelivery"),
+            *("RedrivePolicy", "SubscriptionRoleArn"),
+        }
+    )
+    REPLACED = frozenset({"Endpoint", "Protocol", "TopicArn"})
 
     def create(self) -> None:
-        attributes = {
-            name: value if isinstance(value, str) else json.dumps(value)
-            for name, value in self.properties.items()
-            if name not in {"TopicArn", "Protocol", "Endpoint", "Region"}
-        }
-        # Filters of the message's body need their scope first.
-        ordered = sorted(attributes.items(), key=lambda item: item[0] != "FilterPolicyScope")
         answer = client("sns").subscribe(
             TopicArn=self.properties["TopicArn"],
             Protocol=self.properties["Protocol"],
             Endpoint=self.properties["Endpoint"],
-            Attributes=dict(ordered),
+            Attributes=self._attributes(self.CHANGES & self.properties.keys()),
             ReturnSubscriptionArn=True,
         )
         self.name = answer["SubscriptionArn"]
 
-    def update(self) -> None:
-        self.remove()
-        self.create()
+    def update(self, before: Properties) -> None:
+        changed = set(between(before, self.properties) & self.CHANGES)
+        if "FilterPolicyScope" in changed:
+            changed.add("FilterPolicy")  # which is read by its scope
+        for name, value in self._attributes(changed).items():
+            client("sns").set_subscription_attributes(
+                SubscriptionArn=self.name, AttributeName=name, AttributeValue=value
+            )
+
+    def _attributes(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the attributes of these names, the scope of filters before the filters."""
+        defaults = {"FilterPolicyScope": "MessageAttributes", "RawMessageDelivery": False}
+        given = {**defaults, **self.properties}
+        ordered = sorted(names, key=lambda name: name != "FilterPolicyScope")
+        return {name: text(given.get(name, "")) for name in ordered}
 
     def remove(self) -> None:
         client("sns").unsubscribe(SubscriptionArn=self.name)
@@ -39,6 +53,7 @@ class Subscription(Resource, CloudFormationModel):
 
 class TopicPolicy(Resource, CloudFormationModel):
     TYPE = "AWS::SNS::TopicPolicy"
+    CHANGES = frozenset({"PolicyDocument", "Topics"})
 
     def create(self) -> None:
         for topic in self.properties["Topics"]:
@@ -49,20 +64,27 @@ class TopicPolicy(Resource, CloudFormationModel):
             )
 
 
+_DEFAULTS: Final = {
+    "ContentBasedDeduplication": False,
+    "DisplayName": "",
+    "KmsMasterKeyId": "",
+    "SignatureVersion": "1",
+    "TracingConfig": "PassThrough",
+}
+"""A topic's attributes where its template does not name them."""
+
+
 class DeployedTopic(Topic, CloudFormationModel):
-    """moto's topic; a change does not make another one of it, with another ARN."""
+    """moto's topic. For each change moto would make another one, with another ARN."""
+
+    CHANGES = frozenset(_DEFAULTS)
+    REPLACED = frozenset({"FifoTopic", "TopicName"})
 
     @classmethod
-    def update_from_cloudformation_json(
-        cls,
-        original_resource: Topic,
-        new_resource_name: str,  # noqa: ARG003 - moto's signature
-        cloudformation_json: Properties,
-        *_place: Any,
-        **_more: Any,
-    ) -> Topic:
-        key = cloudformation_json["Properties"].get("KmsMasterKeyId", "")
-        client("sns").set_topic_attributes(
-            TopicArn=original_resource.arn, AttributeName="KmsMasterKeyId", AttributeValue=key
-        )
-        return original_resource
+    def change(cls, resource: Topic, properties: Properties, before: Properties) -> None:
+        for name in between(before, properties) & cls.CHANGES:
+            client("sns").set_topic_attributes(
+                TopicArn=resource.arn,
+                AttributeName=name,
+                AttributeValue=text(properties.get(name, _DEFAULTS[name])),
+            )

@@ -6,18 +6,23 @@ from moto.cloudformation import parsing
 from moto.cloudformation.models import CloudFormationBackend
 
 from lifoq_localcloud.deployments.resources import (  # noqa: F401 - moto finds what is defined
+    access,
     alarms,
     buckets,
+    containers,
     functions,
     http_apis,
     keys,
+    logs,
     parameters,
     queues,
+    rules,
     schedules,
     state_machines,
     tables,
     topics,
 )
+from lifoq_localcloud.deployments.resources.changes import in_place, replacing
 from lifoq_localcloud.deployments.resources.resource import Client, StandIn, call_by
 from lifoq_localcloud.moto_adapter.patch import replace
 
@@ -46,15 +51,16 @@ def install(client: Client) -> None:
         return resolve(backend, instance, known)
 
     replace(CloudFormationBackend, "_resolve_update_parameters", resolve_update_parameters)
-    update = parsing.parse_and_update_resource
 
-    def update_resource(logical_id: str, resource_json: Any, resources: Any, **place: Any) -> Any:
-        """Update a resource. One that moto cannot change stays as it is; moto alone would lose it
-        from the stack."""
-        changed = update(logical_id, resource_json, resources, **place)
-        return resources[logical_id] if changed is None else changed
 
-    replace(parsing, "parse_and_update_resource", update_resource)
+def changeable() -> dict[str, type[Any]]:
+    """Return the classes of the types whose resources can change, by the names of the types."""
+    found = parsing.get_model_map()
+    return {
+        name: found[name]
+        for name in sorted(found)
+        if in_place(found[name]) or replacing(found[name])
+    }
 
 
 def is_stand_in(resource_type: str) -> bool:

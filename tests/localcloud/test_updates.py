@@ -1,0 +1,542 @@
+"""A change of a template reaches the resource, or the deployment fails and says what it cannot do.
+
+Each change is made by CloudFormation, and asked of the service afterwards; then it is taken back.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.localcloud.template import arn, of_type, ref
+
+Client = Callable[[str], Any]
+Properties = dict[str, Any]
+
+
+def trust(service: str) -> Properties:
+    statement = {
+        "Effect": "Allow",
+        "Action": "sts:AssumeRole",
+        "Principal": {"Service": f"{service}.amazonaws.com"},
+    }
+    return {"Version": "2012-10-17", "Statement": [statement]}
+
+
+def allow(action: str) -> Properties:
+    statement = {"Effect": "Allow", "Action": action, "Resource": "*"}
+    return {"Version": "2012-10-17", "Statement": [statement]}
+
+
+ROLE = {"AssumeRolePolicyDocument": trust("lambda")}
+KEY = [{"AttributeName": "id", "KeyType": "HASH"}]
+TABLE = {
+    "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+    "KeySchema": KEY,
+    "BillingMode": "PAY_PER_REQUEST",
+}
+BY_OWNER = {
+    "AttributeDefinitions": [
+        {"AttributeName": "id", "AttributeType": "S"},
+        {"AttributeName": "owner", "AttributeType": "S"},
+    ],
+    "GlobalSecondaryIndexes": [
+        {
+            "IndexName": "by_owner",
+            "KeySchema": [{"AttributeName": "owner", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"},
+        }
+    ],
+}
+FUNCTION = {
+    "Code": {"ZipFile": "def handler(event, context):\n    return 1\n"},
+    "Handler": "index.handler",
+    "Role": arn("Role"),
+    "Runtime": "python3.13",
+}
+SCHEDULE = {
+    "ScheduleExpression": "rate(1 hour)",
+    "State": "DISABLED",
+    "FlexibleTimeWindow": {"Mode": "OFF"},
+    "Target": {"Arn": arn("Queue"), "RoleArn": arn("Role")},
+}
+RULE = {"EventPattern": {"source": ["shop"]}, "State": "ENABLED"}
+MACHINE = {
+    "DefinitionString": json.dumps({"StartAt": "End", "States": {"End": {"Type": "Succeed"}}}),
+    "RoleArn": arn("Role"),
+}
+OTHERS = {
+    "Queue": of_type("AWS::SQS::Queue"),
+    "Dead": of_type("AWS::SQS::Queue"),
+    "Role": of_type("AWS::IAM::Role", **ROLE),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A change of a resource of ``kind``; ``ask`` is told the client and the physical id."""
+
+    kind: str
+    base: Properties
+    change: Properties
+    ask: Callable[[Client, str], Any]
+
+
+def sqs(client: Client, url: str) -> Any:
+    answer = client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["All"])
+    return {k: v for k, v in answer["Attributes"].items() if k != "LastModifiedTimestamp"}
+
+
+def table(client: Client, name: str) -> Any:
+    return client("dynamodb").describe_table(TableName=name)["Table"]
+
+
+def function(client: Client, name: str) -> Any:
+    found = client("lambda").get_function(FunctionName=name)
+    changing = {"LastModified", "RevisionId"}
+    return {k: v for k, v in found["Configuration"].items() if k not in changing}, found.get("Tags")
+
+
+def invoked(client: Client, name: str) -> Any:
+    return json.load(client("lambda").invoke(FunctionName=name)["Payload"])
+
+
+def group(client: Client, name: str) -> Any:
+    return client("logs").describe_log_groups(logGroupNamePrefix=name)["logGroups"]
+
+
+def policy(client: Client, policy_arn: str) -> Any:
+    iam = client("iam")
+    version = iam.get_policy(PolicyArn=policy_arn)["Policy"]["DefaultVersionId"]
+    found = iam.get_policy_version(PolicyArn=policy_arn, VersionId=version)["PolicyVersion"]
+    return found["Document"]
+
+
+def role(client: Client, name: str) -> Any:
+    iam = client("iam")
+    return (
+        {k: v for k, v in iam.get_role(RoleName=name)["Role"].items() if k != "RoleLastUsed"},
+        iam.list_attached_role_policies(RoleName=name)["AttachedPolicies"],
+        iam.list_role_policies(RoleName=name)["PolicyNames"],
+    )
+
+
+def rule(client: Client, name: str) -> Any:
+    events = client("events")
+    found = events.describe_rule(Name=name)
+    del found["ResponseMetadata"]
+    return found, events.list_targets_by_rule(Rule=name)["Targets"]
+
+
+def topic(client: Client, topic_arn: str) -> Any:
+    return client("sns").get_topic_attributes(TopicArn=topic_arn)["Attributes"]
+
+
+def parameter(client: Client, name: str) -> Any:
+    found = client("ssm").describe_parameters(ParameterFilters=[{"Key": "Name", "Values": [name]}])[
+        "Parameters"
+    ]
+    return found[0].get("Description"), client("ssm").get_parameter(Name=name)["Parameter"]["Value"]
+
+
+def schedule(client: Client, name: str) -> Any:
+    found = client("scheduler").get_schedule(Name=name)
+    dropped = {"ResponseMetadata", "LastModificationDate"}
+    return {k: v for k, v in found.items() if k not in dropped}
+
+
+def machine(client: Client, machine_arn: str) -> Any:
+    return client("stepfunctions").describe_state_machine(stateMachineArn=machine_arn)["definition"]
+
+
+def bucket(client: Client, name: str) -> Any:
+    s3 = client("s3")
+    try:
+        return s3.get_bucket_lifecycle_configuration(Bucket=name)["Rules"]
+    except s3.exceptions.ClientError:
+        return []
+
+
+def tags_of_queue(client: Client, url: str) -> Any:
+    return client("sqs").list_queue_tags(QueueUrl=url).get("Tags")
+
+
+TAGS = {"Tags": [{"Key": "team", "Value": "pictures"}]}
+
+IN_PLACE = {
+    "SQS delay": Case("AWS::SQS::Queue", {}, {"DelaySeconds": 7}, sqs),
+    "SQS retention": Case("AWS::SQS::Queue", {}, {"MessageRetentionPeriod": 600}, sqs),
+    "SQS visibility": Case("AWS::SQS::Queue", {}, {"VisibilityTimeout": 77}, sqs),
+    "SQS redrive": Case(
+        "AWS::SQS::Queue",
+        {},
+        {"RedrivePolicy": {"deadLetterTargetArn": arn("Dead"), "maxReceiveCount": 2}},
+        sqs,
+    ),
+    "SQS tags": Case("AWS::SQS::Queue", {}, TAGS, tags_of_queue),
+    "table index": Case("AWS::DynamoDB::Table", TABLE, BY_OWNER, table),
+    "table stream": Case(
+        "AWS::DynamoDB::Table",
+        TABLE,
+        {"StreamSpecification": {"StreamViewType": "KEYS_ONLY"}},
+        lambda client, name: table(client, name).get("StreamSpecification"),
+    ),
+    "table protection": Case(
+        "AWS::DynamoDB::Table", TABLE, {"DeletionProtectionEnabled": True}, table
+    ),
+    "function code": Case(
+        "AWS::Lambda::Function",
+        FUNCTION,
+        {"Code": {"ZipFile": "def handler(event, context):\n    return 2\n"}},
+        invoked,
+    ),
+    "function settings": Case(
+        "AWS::Lambda::Function",
+        FUNCTION,
+        {"Timeout": 9, "Environment": {"Variables": {"A": "1"}}, **TAGS},
+        function,
+    ),
+    "log retention": Case("AWS::Logs::LogGroup", {}, {"RetentionInDays": 7}, group),
+    "managed policy": Case(
+        "AWS::IAM::ManagedPolicy",
+        {"PolicyDocument": allow("s3:GetObject")},
+        {"PolicyDocument": allow("s3:PutObject")},
+        policy,
+    ),
+    "role": Case(
+        "AWS::IAM::Role",
+        ROLE,
+        {
+            "AssumeRolePolicyDocument": trust("events"),
+            "Description": "another",
+            "ManagedPolicyArns": ["arn:aws:iam::aws:policy/AmazonSQSFullAccess"],
+            "Policies": [{"PolicyName": "own", "PolicyDocument": allow("sqs:SendMessage")}],
+        },
+        role,
+    ),
+    "rule": Case(
+        "AWS::Events::Rule",
+        RULE,
+        {
+            "EventPattern": {"source": ["office"]},
+            "Targets": [{"Id": "queue", "Arn": arn("Queue")}],
+        },
+        rule,
+    ),
+    "topic": Case("AWS::SNS::Topic", {}, {"DisplayName": "News"}, topic),
+    "parameter": Case(
+        "AWS::SSM::Parameter",
+        {"Type": "String", "Value": "1"},
+        {"Value": "2", "Description": "two"},
+        parameter,
+    ),
+    "schedule": Case(
+        "AWS::Scheduler::Schedule", SCHEDULE, {"ScheduleExpression": "rate(2 hours)"}, schedule
+    ),
+    "state machine": Case(
+        "AWS::StepFunctions::StateMachine",
+        MACHINE,
+        {"DefinitionString": MACHINE["DefinitionString"].replace("Succeed", "Fail")},
+        machine,
+    ),
+    "bucket": Case(
+        "AWS::S3::Bucket",
+        {},
+        {
+            "LifecycleConfiguration": {"Rules": [{"ExpirationInDays": 3, "Status": "Enabled"}]},
+        },
+        bucket,
+    ),
+}
+
+
+class Stack:
+    """One stack with the resource that changes, and those that it refers to."""
+
+    def __init__(self, deployed: Any, name: str) -> None:
+        self.deployed = deployed
+        self.name = name
+        self.api = deployed.client("cloudformation")
+
+    def template(self, resources: Properties) -> str:
+        outputs = {one: {"Value": ref(one)} for one in resources}
+        return json.dumps({"Resources": resources, "Outputs": outputs})
+
+    def deploy(self, resources: Properties) -> dict[str, str]:
+        """Return the physical ids."""
+        known = {one["StackName"] for one in self.api.describe_stacks()["Stacks"]}
+        call = self.api.update_stack if self.name in known else self.api.create_stack
+        call(
+            StackName=self.name,
+            TemplateBody=self.template(resources),
+            Capabilities=["CAPABILITY_IAM"],
+        )
+        return self.deployed.cloud.outputs(self.name)
+
+    @property
+    def status(self) -> str:
+        return self.api.describe_stacks(StackName=self.name)["Stacks"][0]["StackStatus"]
+
+    @property
+    def statuses(self) -> set[str]:
+        events = self.api.describe_stack_events(StackName=self.name)["StackEvents"]
+        return {one["ResourceStatus"] for one in events}
+
+    def physical(self, kind: str) -> set[str]:
+        """The physical ids of all that there is of a type, in whatever stack, as services say."""
+        client = self.deployed.client
+        match kind:
+            case "AWS::SQS::Queue":
+                urls = client("sqs").list_queues().get("QueueUrls", [])
+                host = "https://sqs.us-east-1.amazonaws.com/"
+                return {host + url.split("/", 3)[3] for url in urls}
+            case "AWS::SNS::Topic":
+                return {one["TopicArn"] for one in client("sns").list_topics()["Topics"]}
+        return set(client("dynamodb").list_tables()["TableNames"])
+
+    @property
+    def reasons(self) -> str:
+        events = self.api.describe_stack_events(StackName=self.name)["StackEvents"]
+        return " ".join(one.get("ResourceStatusReason") or "" for one in events)
+
+
+@pytest.fixture
+def stack(deployed, request) -> Stack:
+    return Stack(deployed, f"updates-{abs(hash(request.node.name)) % 10**8}")
+
+
+@pytest.mark.parametrize("case", IN_PLACE.values(), ids=list(IN_PLACE))
+def test_a_changed_property_reaches_its_resource_and_is_taken_back(stack, case):
+    client = stack.deployed.client
+    base = {**OTHERS, "It": of_type(case.kind, **case.base)}
+    changed = {**OTHERS, "It": of_type(case.kind, **{**case.base, **case.change})}
+    name = stack.deploy(base)["It"]
+    before = case.ask(client, name)
+    assert stack.deploy(changed)["It"] == name
+    assert stack.status == "UPDATE_COMPLETE"
+    after = case.ask(client, name)
+    assert after != before
+    stack.deploy(base)
+    assert stack.status == "UPDATE_COMPLETE"
+    assert case.ask(client, name) == before
+    stack.deploy(changed)
+    assert case.ask(client, name) == after
+
+
+KEYS = [*KEY, {"AttributeName": "at", "KeyType": "RANGE"}]
+REPLACED = {
+    "queue's name": ("AWS::SQS::Queue", {}, {"QueueName": "another"}),
+    "topic's name": ("AWS::SNS::Topic", {}, {"TopicName": "another"}),
+    "table's key": (
+        "AWS::DynamoDB::Table",
+        TABLE,
+        {
+            "KeySchema": KEYS,
+            "AttributeDefinitions": [
+                {"AttributeName": "id", "AttributeType": "S"},
+                {"AttributeName": "at", "AttributeType": "N"},
+            ],
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("kind", "base", "change"), REPLACED.values(), ids=list(REPLACED))
+def test_what_cannot_stay_is_replaced_and_who_refers_to_it_gets_the_other_one(
+    stack, kind, base, change
+):
+    holder = of_type("AWS::SSM::Parameter", Type="String", Value={"Fn::Sub": "of ${It}"})
+    ssm = stack.deployed.client("ssm")
+
+    def held(ids: dict[str, str]) -> str:
+        return ssm.get_parameter(Name=ids["Holder"])["Parameter"]["Value"]
+
+    before = stack.deploy({"It": of_type(kind, **base), "Holder": holder})
+    after = stack.deploy({"It": of_type(kind, **{**base, **change}), "Holder": holder})
+    assert stack.status == "UPDATE_COMPLETE"
+    assert after["It"] != before["It"]
+    assert after["Holder"] == before["Holder"]
+    assert held(after) == f"of {after['It']}"
+    again = stack.deploy({"It": of_type(kind, **base), "Holder": holder})
+    assert held(again) == f"of {again['It']}"
+    stack.api.delete_stack(StackName=stack.name)
+    assert not {before["It"], after["It"], again["It"]} & stack.physical(kind)
+
+
+def test_what_is_replaced_comes_back_where_the_update_fails(stack):
+    queue, other = of_type("AWS::SQS::Queue"), of_type("AWS::SQS::Queue", QueueName="for-a-moment")
+    wrong = of_type(
+        "AWS::SSM::Parameter", Type="String", Value={"Fn::ImportValue": "nobody:exports"}
+    )
+    wrong["DependsOn"] = "It"
+    ids = stack.deploy({"It": queue})
+    sqs(stack.deployed.client, ids["It"])
+    assert stack.deploy({"It": other, "Wrong": wrong}) == ids
+    assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
+    assert "UPDATE_ROLLBACK_FAILED" not in stack.statuses
+    assert stack.physical("AWS::SQS::Queue") >= {ids["It"]}
+    assert not any("for-a-moment" in url for url in stack.physical("AWS::SQS::Queue"))
+
+
+INDEX = BY_OWNER["GlobalSecondaryIndexes"][0]
+TWO = [INDEX, {**INDEX, "IndexName": "by_owner_2"}]
+NARROW = [{**INDEX, "Projection": {"ProjectionType": "KEYS_ONLY"}}]
+TTL = {"AttributeName": "ttl", "Enabled": True}
+UNTIL = {"AttributeName": "until", "Enabled": True}
+REFUSED = {
+    "unknown to this cloud": (
+        of_type("AWS::SNS::Topic"),
+        of_type("AWS::SNS::Topic", ArchivePolicy={"MessageRetentionPeriod": 30}),
+        r"cannot change ArchivePolicy of It \(AWS::SNS::Topic\)",
+    ),
+    "name given by hand": (
+        of_type("AWS::SQS::Queue", QueueName="mine.fifo", FifoQueue=True),
+        of_type("AWS::SQS::Queue", QueueName="mine.fifo"),
+        "custom-named resource requires replacing. Rename mine.fifo and",
+    ),
+    "another type": (
+        of_type("AWS::SQS::Queue"),
+        of_type("AWS::SNS::Topic"),
+        r"Update of resource type is not permitted.*\[It\]",
+    ),
+    "projection of an index": (
+        of_type("AWS::DynamoDB::Table", **{**TABLE, **BY_OWNER}),
+        of_type("AWS::DynamoDB::Table", **{**TABLE, **BY_OWNER, "GlobalSecondaryIndexes": NARROW}),
+        "Cannot update GSI's properties",
+    ),
+    "two indexes at once": (
+        of_type("AWS::DynamoDB::Table", **TABLE),
+        of_type("AWS::DynamoDB::Table", **{**TABLE, **BY_OWNER, "GlobalSecondaryIndexes": TWO}),
+        "more than one GSI creation or deletion",
+    ),
+    "attribute of TTL": (
+        of_type("AWS::DynamoDB::Table", **TABLE, TimeToLiveSpecification=TTL),
+        of_type("AWS::DynamoDB::Table", **TABLE, TimeToLiveSpecification=UNTIL),
+        "TimeToLive is active on a different AttributeName: current AttributeName is ttl",
+    ),
+}
+
+
+@pytest.mark.parametrize(("base", "change", "reason"), REFUSED.values(), ids=list(REFUSED))
+def test_a_change_that_cannot_be_made_fails_the_update_and_is_said(stack, base, change, reason):
+    ids = stack.deploy({"It": base})
+    other = of_type("AWS::SQS::Queue")
+    assert stack.deploy({"Other": other, "It": change}) == ids
+    assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
+    assert "UPDATE_ROLLBACK_FAILED" not in stack.statuses
+    assert re.search(reason, stack.reasons)
+    assert stack.deploy({"It": base, "Other": other})["It"] == ids["It"]
+    stack.api.delete_stack(StackName=stack.name)
+
+
+def test_a_name_given_by_hand_belongs_to_one_resource(stack):
+    named = of_type("AWS::SQS::Queue", QueueName="only-one")
+    ids = stack.deploy({"It": named})
+    assert stack.deploy({"Renamed": named}) == ids
+    assert "only-one already exists in stack" in stack.reasons
+    sqs(stack.deployed.client, ids["It"])
+    stack.api.delete_stack(StackName=stack.name)
+
+
+def test_an_update_without_a_change_is_refused_and_its_change_set_fails(stack):
+    resources = {"It": of_type("AWS::SQS::Queue", DelaySeconds=7)}
+    stack.deploy(resources)
+    template = stack.template(resources)
+    with pytest.raises(ClientError, match=r"No updates are to be performed\."):
+        stack.api.update_stack(
+            StackName=stack.name, TemplateBody=json.dumps(json.loads(template), indent=4)
+        )
+    names = {"StackName": stack.name, "ChangeSetName": "nothing"}
+    stack.api.create_change_set(**names, TemplateBody=template, ChangeSetType="UPDATE")
+    described = stack.api.describe_change_set(**names)
+    assert described["Status"] == "FAILED"
+    assert "The submitted information didn't contain changes" in described["StatusReason"]
+    with pytest.raises(ClientError, match="InvalidChangeSetStatus"):
+        stack.api.execute_change_set(**names)
+    assert stack.status == "CREATE_COMPLETE"
+
+
+def test_another_value_of_a_parameter_reaches_all_that_is_made_with_it(stack):
+    template = {
+        "Parameters": {
+            "Delay": {"Type": "Number", "Default": 1},
+            "On": {"Type": "String", "Default": "yes"},
+        },
+        "Conditions": {"Wanted": {"Fn::Equals": [ref("On"), "yes"]}},
+        "Resources": {
+            "It": of_type("AWS::SQS::Queue", DelaySeconds={"Fn::Sub": "${Delay}"}),
+            "Some": {**of_type("AWS::SQS::Queue", QueueName="sometimes"), "Condition": "Wanted"},
+        },
+        "Outputs": {"It": {"Value": ref("It")}},
+    }
+    client = stack.deployed.client
+
+    def deploy(**values: str) -> str:
+        given = [{"ParameterKey": k, "ParameterValue": v} for k, v in values.items()]
+        call = stack.api.update_stack if values else stack.api.create_stack
+        call(StackName=stack.name, TemplateBody=json.dumps(template), Parameters=given)
+        return stack.deployed.cloud.outputs(stack.name)["It"]
+
+    def there() -> bool:
+        return any(url.endswith("/sometimes") for url in stack.physical("AWS::SQS::Queue"))
+
+    url = deploy()
+    assert there()
+    assert deploy(Delay="5", On="no") == url
+    assert sqs(client, url)["DelaySeconds"] == "5"
+    assert not there()
+    deploy(Delay="5", On="yes")
+    assert there()
+
+
+def test_a_bucket_that_is_not_empty_stays(stack):
+    ids = stack.deploy({"It": of_type("AWS::S3::Bucket"), "Queue": of_type("AWS::SQS::Queue")})
+    s3 = stack.deployed.client("s3")
+    s3.put_object(Bucket=ids["It"], Key="kept", Body=b"")
+    stack.api.delete_stack(StackName=stack.name)
+    assert stack.status == "DELETE_FAILED"
+    assert "BucketNotEmpty" in stack.reasons
+    assert s3.get_object(Bucket=ids["It"], Key="kept")
+    s3.delete_object(Bucket=ids["It"], Key="kept")
+    stack.api.delete_stack(StackName=stack.name)
+    assert ids["It"] not in {one["Name"] for one in s3.list_buckets()["Buckets"]}
+
+
+def test_a_resource_that_is_to_be_retained_outlives_its_place_in_the_template(stack):
+    kept = {**of_type("AWS::SQS::Queue"), "DeletionPolicy": "Retain"}
+    ids = stack.deploy({"It": kept, "Other": of_type("AWS::SQS::Queue")})
+    stack.deploy({"Other": of_type("AWS::SQS::Queue")})
+    assert stack.physical("AWS::SQS::Queue") >= {ids["It"], ids["Other"]}
+
+
+def test_resources_that_refer_to_each_other_in_a_circle_are_refused(stack):
+    one, other = (of_type("AWS::SSM::Parameter", Type="String", Value=ref(x)) for x in "BA")
+    with pytest.raises(ClientError, match=r"Circular dependency between resources: \[[AB], [AB]\]"):
+        stack.deploy({"A": one, "B": other})
+
+
+def test_an_index_that_is_added_shows_the_items_that_were_there(stack):
+    client = stack.deployed.client("dynamodb")
+    name = stack.deploy({"It": of_type("AWS::DynamoDB::Table", **TABLE)})["It"]
+    for number in range(3):
+        item = {"id": {"S": str(number)}, "owner": {"S": "ann"}, "at": {"N": str(-number)}}
+        client.put_item(TableName=name, Item=item)
+    index = {
+        **INDEX,
+        "KeySchema": [*INDEX["KeySchema"], {"AttributeName": "at", "KeyType": "RANGE"}],
+    }
+    attributes = [*BY_OWNER["AttributeDefinitions"], {"AttributeName": "at", "AttributeType": "N"}]
+    more = {"AttributeDefinitions": attributes, "GlobalSecondaryIndexes": [index]}
+    stack.deploy({"It": of_type("AWS::DynamoDB::Table", **{**TABLE, **more})})
+    found = client.query(
+        TableName=name,
+        IndexName="by_owner",
+        KeyConditionExpression="#owner = :ann",
+        ExpressionAttributeNames={"#owner": "owner"},
+        ExpressionAttributeValues={":ann": {"S": "ann"}},
+    )["Items"]
+    assert [one["id"]["S"] for one in found] == ["2", "1", "0"]
