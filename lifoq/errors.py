@@ -139,7 +139,8 @@ class WrongStatus(LifoqError):
 
 
 class NotClaimed(LifoqError):
-    """Somebody else has claimed the task, or it has expired, since the index showed it."""
+    """Raised where somebody else has claimed the task, or it has expired, since the index showed
+    it."""
 
 
 class KeyBusy(NotClaimed):

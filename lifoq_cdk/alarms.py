@@ -24,8 +24,8 @@ RUNBOOK_CONTEXT: Final = "lifoq:runbook"
 """The name in the application's ``cdk.json`` of the address at which your own people read the
 runbook, such as ``https://docs.example.com/docs/runbook/``."""
 DEPLOYMENT_ROUNDS: Final = 5
-"""Each of two sweeps: with a sweep a minute, a worker may be deployed ten minutes after its
-producer."""
+"""Rounds, each of two sweeps, for which a deployment may take: with a sweep a minute, a worker may
+be deployed ten minutes after its producer."""
 
 _ABOVE: Final = cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
 _AT_LEAST: Final = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD

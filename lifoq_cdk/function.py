@@ -30,7 +30,7 @@ from lifoq_project import asset
 from lifoq_project.asset import Asset
 
 NAME_BYTES: Final = 64
-"""About as many as a name has that CloudFormation makes."""
+"""The bytes of a name that CloudFormation makes, or about as many."""
 _TOKEN: Final = re.compile(r"\$\{Token\[[^]]*\]\}")
 
 

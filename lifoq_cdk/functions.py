@@ -51,7 +51,7 @@ class AsyncInvocation:
 ONCE: Final = AsyncInvocation(max_event_age=cdk.Duration.minutes(1), retry_attempts=0)
 """An old kick is worth nothing, and the sweep replaces a lost one."""
 INSISTENT: Final = AsyncInvocation(max_event_age=cdk.Duration.hours(1), retry_attempts=2)
-"""Nothing makes up for a recurring task that is not put."""
+"""The tries of a recurring task: nothing makes up for one that is not put."""
 PERSISTENT: Final = AsyncInvocation(max_event_age=cdk.Duration.hours(6), retry_attempts=2)
 """The longest and most often that Lambda can try; then the event is in the queue's dead letters."""
 NOTHING: Final = Permission(table=(), objects=())

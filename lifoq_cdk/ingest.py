@@ -161,7 +161,8 @@ class QueueIngest(Construct):
         )
 
     def _check_mappings(self) -> None:
-        """Whoever made them: SQS is told which messages failed, or it would forget them all."""
+        """Check the mappings, whoever made them: SQS is told which messages failed, or it would
+        forget them all."""
         for each in self.node.find_all():
             if not isinstance(each, lambda_.CfnEventSourceMapping):
                 continue

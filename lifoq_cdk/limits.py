@@ -45,7 +45,8 @@ def processor_timeout_seconds(*, window: float, task_timeout: float) -> int:
 
 
 def whole_minutes(sweep_interval: cdk.Duration) -> int:
-    """Raises ``InvalidInput`` where a schedule could not keep the interval."""
+    """Return the sweep's interval in minutes. Raises ``InvalidInput`` where a schedule could not
+    keep it."""
     minutes = sweep_interval.to_minutes(integral=False)
     if minutes != round(minutes) or not 1 <= minutes <= MOST_SWEEP_MINUTES:
         raise InvalidInput(

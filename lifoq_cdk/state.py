@@ -199,7 +199,8 @@ class QueueState(Construct):
         )
 
     def _alarm_topic(self) -> sns.Topic:
-        """Here, because a subscription that somebody confirmed is state, too."""
+        """Make the topic of the alarms. It is here since a subscription that somebody confirmed is
+        state, too."""
         topic = sns.Topic(self, "AlarmTopic", enforce_ssl=True, master_key=self.encryption_key)
         # A topic policy replaces the default one, which lets the account's alarms publish.
         topic.add_to_resource_policy(

@@ -26,7 +26,8 @@ def types(context: click.Context, _option: click.Parameter, incomplete: str) -> 
 def _matching(
     context: click.Context, incomplete: str, find: Callable[[Session], Iterable[str]]
 ) -> list[str]:
-    """Nothing where AWS or the queue refuses: a line that is being typed is no place to say why."""
+    """Return what fits; nothing where AWS or the queue refuses: a line that is being typed is no
+    place to say why."""
     session = context.find_root().ensure_object(Session)
     with contextlib.redirect_stderr(io.StringIO()):
         try:

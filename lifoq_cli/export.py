@@ -87,7 +87,7 @@ def _id(export: dict[str, Any]) -> str:
 
 
 def _awaited(account: Account, begun: dict[str, Any]) -> dict[str, Any]:
-    """ExportFailed."""
+    """Wait until the export has ended. Raises ExportFailed."""
     found = begun
     with progress("exporting: DynamoDB takes some minutes, and does not say how many"):
         while found["ExportStatus"] == "IN_PROGRESS":

@@ -62,7 +62,8 @@ MOUNTED: Final = {
 
 
 def load(mounted: Mounted) -> click.Command:
-    """NotInstalled, where its extra is."""
+    """Load a command that lies in another package. Raises NotInstalled, which tells the missing
+    extra."""
     try:
         command: click.Command = pkgutil.resolve_name(mounted.command)
     except ModuleNotFoundError as error:

@@ -36,7 +36,8 @@ OF_LIMIT: Final = "task_type"
 
 
 def name_of(metric: Metric) -> str:
-    """``TasksClaimed`` is ``lifoq_tasks_claimed``; a counter's has ``_total`` behind it."""
+    """Return the name of a metric: ``TasksClaimed`` is ``lifoq_tasks_claimed``; a counter's has
+    ``_total`` behind it."""
     return NAMESPACE + re.sub("([A-Z])", r"_\1", metric.value).lower()
 
 

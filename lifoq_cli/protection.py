@@ -34,7 +34,7 @@ class Protection:
 
     @classmethod
     def of_this_task(cls, seconds: float) -> "Protection":
-        """UsageError where this is no task of ECS."""
+        """Return the protection of this task of ECS. Raises UsageError where this is none."""
         try:
             agent = os.environ[AGENT]
         except KeyError:

@@ -71,7 +71,8 @@ class Seen:
 
 @dataclass(kw_only=True)
 class Trial:
-    """Each step says what it saw, or raises Wrong or LifoqError."""
+    """A trial of a queue, step by step: each step says what it saw, or raises Wrong or
+    LifoqError."""
 
     queue: Queue
     processing: Processing

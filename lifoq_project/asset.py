@@ -107,7 +107,8 @@ def handler(function: str) -> str:
 
 
 def _task_files(folder: Path, own: Entries) -> Entries:
-    """Raises ``AssetError`` for a folder that is missing, or would hide a package of lifoq's."""
+    """Return the files of a folder of task code. Raises ``AssetError`` for a folder that is
+    missing, or would hide a package of lifoq's."""
     if not folder.is_dir():
         raise AssetError(f"{folder} is no folder of task code.")
     if folder.name in (LIBRARY, FUNCTIONS):
@@ -118,7 +119,8 @@ def _task_files(folder: Path, own: Entries) -> Entries:
 
 
 def _joined(vendored: Entries, own: Entries) -> Entries:
-    """Raises ``AssetError`` where a folder of task code would hide a package, or mix with it."""
+    """Return vendored packages and task code together. Raises ``AssetError`` where a folder of task
+    code would hide a package, or mix with it."""
     packages = {name.parts[0] for name in vendored}
     if same := sorted({name.parts[0] for name in own} & packages):
         raise AssetError(
@@ -162,7 +164,8 @@ def _is_compiled(entries: Entries) -> bool:
 
 
 def _package(entries: Entries, *, name: str, compiled: bool = False) -> Asset:
-    """Whatever is new is said, with its size, where the CDK shows it."""
+    """Return the package of these entries. A new one is told, with its size, where the CDK shows
+    it."""
     ordered = dict(sorted(entries.items()))
     digest = _digest(ordered, LAMBDA_TAG if compiled else "")
     path = cache.folder() / "assets" / f"{digest}.zip"

@@ -32,7 +32,7 @@ _CLONE: Final = Path(__file__).resolve().parent.parent
 
 
 class CdkUnavailable(LifoqError):
-    """There is no CDK CLI, and none can be installed; the message says what to do."""
+    """Raised where there is no CDK CLI, and none can be installed; the message says what to do."""
 
 
 @dataclass(frozen=True, kw_only=True)

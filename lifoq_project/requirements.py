@@ -26,7 +26,7 @@ Architecture = Literal["arm64", "x86_64"]
 REQUIREMENTS: Final = "requirements.txt"
 LOCK: Final = "requirements.lock"
 OWN: Final = Path(__file__).parent
-"""Here lie the requirements of lifoq's own functions, and their lock."""
+"""The folder with the requirements of lifoq's own functions, and their lock."""
 
 LAMBDA_PYTHON: Final = (3, 14)
 _LAMBDA_CPU: Final[dict[Architecture, str]] = {"arm64": "aarch64", "x86_64": "x86_64"}

@@ -33,7 +33,7 @@ HOLD_DATA: Final = ("key", "state")
 
 
 class NotDeployedError(click.ClickException):
-    """There is no such stage."""
+    """Raised where there is no such stage."""
 
     def __init__(self, stage: str) -> None:
         super().__init__(

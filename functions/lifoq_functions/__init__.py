@@ -9,8 +9,8 @@ if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:
 
 
 def started() -> None:
-    """Each handler says so when its clients are made: from then on garbage is collected, and not
-    looked for among what will stay."""
+    """Say that the clients are made, as each handler does: from then on garbage is collected, and
+    not looked for among what will stay."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()

@@ -127,7 +127,7 @@ def _date(answer: Any) -> str | None:
 
 
 def _check(http_response: Any, **_: Any) -> None:
-    """IncompleteReadError, ChecksumError, HTTPClientError."""
+    """Check that an answer is whole. Raises IncompleteReadError, ChecksumError, HTTPClientError."""
     if not isinstance(http_response, AWSResponse) or http_response.raw is None:
         return  # somebody else answers in AWS's place
     content, headers = http_response.content, http_response.headers

@@ -100,7 +100,7 @@ class S3Blobs:
 
 
 class _NotThere(LifoqError):
-    """There is no such object."""
+    """Raised where there is no such object."""
 
 
 def _meaning(call: str, error: ClientError) -> LifoqError | None:

@@ -42,7 +42,7 @@ class DynamoCalls:
 
 
 def _read(answer: Answer) -> dict[str, Any]:
-    """Return what an answer holds. Raises ChecksumError, or HTTPClientError where it is not of
+    """Return what an answer holds. Raises ChecksumError, and HTTPClientError where it is not of
     AWS."""
     told = answer.headers.get("x-amz-crc32")
     if told is not None and told != (found := str(zlib.crc32(answer.content))):

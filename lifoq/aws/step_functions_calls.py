@@ -9,7 +9,7 @@ from lifoq.aws.retry_policy import ATTEMPTS
 
 
 class StepFunctionsCalls:
-    """Raises what boto3's client would."""
+    """The calls of Step Functions by lifoq's own client. Raises what boto3's client would."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -37,5 +37,5 @@ class StepFunctionsCalls:
 
 
 def _sent(answer: Answer) -> None:
-    """HTTPClientError where it is not Step Functions' own."""
+    """Check an answer. Raises HTTPClientError where it is not Step Functions' own."""
     document(answer.content)

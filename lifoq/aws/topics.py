@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Topics:
-    """Raises what boto3's client would."""
+    """The calls of SNS by lifoq's own client. Raises what boto3's client would."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -49,13 +49,14 @@ class Topics:
 
 
 def _published(answer: Answer) -> None:
-    """HTTPClientError where it is not SNS's."""
+    """Check the answer to a publish. Raises HTTPClientError where it is not SNS's."""
     if b"<PublishResult" not in answer.content:
         raise not_aws(answer.content)
 
 
 def _batch(answer: Answer) -> dict[str, Any]:
-    """HTTPClientError where it is not SNS's."""
+    """Return the messages of a batch that SNS did not take. Raises HTTPClientError where the answer
+    is not SNS's."""
     from xml.etree import ElementTree as ET  # noqa: PLC0415 - a cold start less to import
 
     try:

@@ -115,7 +115,8 @@ class SteadyClock:
     """
 
     def __init__(self, *, monotonic: Callable[[], int], now: Callable[[], int]) -> None:
-        """Both in microseconds: the machine's monotonic clock, and its time of day."""
+        """Begin at a moment of the machine's monotonic clock and of its time of day, both in
+        microseconds."""
         self._monotonic = monotonic
         self._now = now
         self._frozen = 0

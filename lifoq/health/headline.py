@@ -34,7 +34,7 @@ FAILED: Final = 0.1
 WAITING: Final = 0.01
 """A waiting task may still be done in time."""
 STANDSTILL: Final = math.inf
-"""No other number means much while no task starts."""
+"""The cost of a standstill: no other number means much while no task starts."""
 
 
 class State(StrEnum):

@@ -108,7 +108,7 @@ def _delivery(record: Any) -> Delivery:
 
 
 def _sqs(record: Mapping[str, Any]) -> Message:
-    """https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html"""
+    """Read a message of SQS: https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html"""
     system = record["attributes"]
     return Message(
         id=record["messageId"],
@@ -129,7 +129,8 @@ def _sqs(record: Mapping[str, Any]) -> Message:
 
 
 def _sns(notification: Mapping[str, Any]) -> Message:
-    """https://docs.aws.amazon.com/lambda/latest/dg/with-sns.html; in a queue, it is the body."""
+    """Read a notification of SNS: https://docs.aws.amazon.com/lambda/latest/dg/with-sns.html; in a
+    queue, it is the body."""
     attributes = notification.get("MessageAttributes") or {}
     return Message(
         id=notification["MessageId"],
@@ -140,7 +141,8 @@ def _sns(notification: Mapping[str, Any]) -> Message:
 
 
 def _event(event: Any) -> Message:
-    """https://docs.aws.amazon.com/eventbridge/latest/ref/events-structure.html"""
+    """Read an event of EventBridge:
+    https://docs.aws.amazon.com/eventbridge/latest/ref/events-structure.html"""
     names = ("source", "detail-type", "time", "account", "region", "resources")
     return Message(
         id=event["id"],
@@ -151,7 +153,7 @@ def _event(event: Any) -> Message:
 
 
 def _activemq(message: Mapping[str, Any], event: Mapping[str, Any]) -> Message:
-    """https://docs.aws.amazon.com/lambda/latest/dg/with-mq.html"""
+    """Read a message of ActiveMQ: https://docs.aws.amazon.com/lambda/latest/dg/with-mq.html"""
     return Message(
         id=message["messageID"],
         body=_binary(message["data"]),
@@ -166,7 +168,7 @@ def _activemq(message: Mapping[str, Any], event: Mapping[str, Any]) -> Message:
 
 
 def _rabbitmq(message: Mapping[str, Any], queue: str, event: Mapping[str, Any]) -> Message:
-    """https://docs.aws.amazon.com/lambda/latest/dg/with-mq.html"""
+    """Read a message of RabbitMQ: https://docs.aws.amazon.com/lambda/latest/dg/with-mq.html"""
     properties = message["basicProperties"]
     headers = properties.get("headers") or {}
     return Message(

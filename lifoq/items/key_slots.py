@@ -29,7 +29,7 @@ KEPT_HELD: Final = 365 * 86_400
 KEPT_FREE: Final = 3_600
 """Seconds until DynamoDB may delete a slot that is free, after the interval of its rate."""
 FREE: Final[Alternatives] = ((Not(Exists(A.CLAIM_ID)),),)
-"""Whoever held it has left it."""
+"""The condition that a slot is free: whoever held it has left it."""
 
 
 def slot_id(task_type: str, key: str, number: int) -> str:

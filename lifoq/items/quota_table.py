@@ -62,7 +62,8 @@ class SharedLimit:
 
     @property
     def amount(self) -> Amount:
-        """Each shard has a burst of at least one: with less, it could never start a task."""
+        """The size of the limit. Each shard has a burst of at least one: with less, it could never
+        start a task."""
         shards = 0 if self.rate is None else min(MOST_SHARDS, max(1, int(self.rate)))
         return Amount(self.in_flight or 0, shards)
 

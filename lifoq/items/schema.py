@@ -188,8 +188,8 @@ MAX_ERROR_BYTES: Final = 8 * 1024
 MAX_PAYLOAD_AND_CHECKPOINT_BYTES: Final = MAX_ITEM_BYTES - MAX_ERROR_BYTES - 5 * 1024
 """A checkpoint leaves room for the error, the history and the queue's own attributes."""
 IMPOSSIBLE: Final = 10**18
-"""No time in microseconds, and no count, comes near; arithmetic with them stays in DynamoDB's 38
-digits."""
+"""The number that no time in microseconds, and no count, comes near; arithmetic with them stays in
+DynamoDB's 38 digits."""
 MAX_KEY_BYTES: Final = 2048
 """DynamoDB's limit for a hash key."""
 MAX_TABLE_NAME_BYTES: Final = 1024

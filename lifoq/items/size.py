@@ -32,7 +32,7 @@ def _of_value(value: object) -> int:
 
 
 def check_transaction(change: Change, items: Sequence[Item]) -> None:
-    """ItemTooLarge where a change and new items are more than one transaction takes."""
+    """Raise ItemTooLarge where a change and new items are more than one transaction takes."""
     size = of(change.set) + sum(of(item) for item in items)
     if size > MAX_TRANSACTION_BYTES:
         raise ItemTooLarge(

@@ -400,7 +400,8 @@ class _Reader:
     """Reads attributes of an item, and says what is wrong with one."""
 
     def __init__(self, item: Mapping[str, Any]) -> None:
-        """DamagedTask where an attribute of ours is NULL: for conditions, it is there."""
+        """Read an item's attributes. Raises DamagedTask where one of ours is NULL: for conditions,
+        it is there."""
         self._item = item
         self.task_id = str(item.get(Attribute.TASK_ID))
         if None in item.values():

@@ -60,7 +60,7 @@ class Rule:
     """The smallest number that the item can keep."""
 
     def kept(self, _field: str, value: Any) -> Any:
-        """Raises InvalidInput."""
+        """Return the value as the item keeps it. Raises InvalidInput."""
         return value
 
     def read(self, text: str) -> str | None:

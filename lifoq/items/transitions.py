@@ -105,8 +105,8 @@ NOTHING_PARKED: Final = Not(Exists(A.PARKED_AT))
 
 
 NOT_CANCELLED: Final = Not(Exists(A.CANCEL_ASKED))
-"""Nobody has cancelled the task since it was claimed. What is refused for it tells the worker, so
-that nobody has to ask."""
+"""The condition that nobody has cancelled the task since it was claimed. A refusal for it tells the
+worker, so that nobody has to ask."""
 _IS_CANCELLED: Final = Exists(A.CANCEL_ASKED)
 
 

@@ -40,7 +40,7 @@ class LogLine:
     at: int
     """Epoch microseconds."""
     level: str
-    """Empty if the line has none."""
+    """The level of the line; empty if it has none."""
     text: str
     traceback: str | None = None
 

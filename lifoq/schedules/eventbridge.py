@@ -20,11 +20,11 @@ _MOVED: Final = 5
 
 
 class _NotThere(Exception):
-    """There is no such schedule."""
+    """Raised where there is no such schedule."""
 
 
 class _Conflict(Exception):
-    """Somebody else has made the schedule, or changes it right now."""
+    """Raised where somebody else has made the schedule, or changes it right now."""
 
 
 class SchedulerGroup:

@@ -16,7 +16,8 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 """A prefix behind which all IPv4 addresses lie, private ones, too (RFC 6052)."""
 UNICAST: Final = ipaddress.IPv6Network("2000::/3")
-"""All of IPv6's internet lies in it (https://www.iana.org/assignments/ipv6-address-space)."""
+"""The network in which all of IPv6's internet lies
+(https://www.iana.org/assignments/ipv6-address-space)."""
 SPECIAL: Final = tuple(
     ipaddress.ip_network(text)
     for text in ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2002::/16", "3fff::/20")

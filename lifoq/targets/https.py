@@ -195,8 +195,8 @@ class HttpsHandler:
         secrets: Mapping[str, str],
         hidden: Hidden,
     ) -> Answer:
-        """TimeoutError, OSError and HTTPException are retried as any error is. ``secrets``: by
-        header; what the errors tell of the answer is without them."""
+        """Send the request. ``secrets``: by header; what the errors tell of the answer is without
+        them. TimeoutError, OSError and HTTPException are retried as any error is."""
         place = self._target.place
         connection = CheckedConnection(
             place.hostname or "",

@@ -27,14 +27,15 @@ class Patient:
 
     @property
     def parts(self) -> Deployment:
-        """OutOfReach where they are not known."""
+        """The parts of the queue. Raises OutOfReach where they are not known."""
         if self.deployed is None:
             raise OutOfReach("the parts of the deployment are not known")
         return self.deployed
 
     @property
     def connection(self) -> Connection:
-        """OutOfReach where it is not known."""
+        """The settings by which clients find the queue. Raises OutOfReach where they are not
+        known."""
         if self.settings is None:
             raise OutOfReach("the settings of the queue are not known")
         return self.settings

@@ -24,7 +24,7 @@ LIBRARY_AND_TOOLS = [
 ]
 WITHOUT_A_SUBJECT = re.compile(
     r"(By|For|From|In|On|With|Without|After|Before|To|Until|Where|Which|Who|Whom|Whose|Its|Their"
-    r"|They|That|None|JSON\.|`*(InvalidInput|QueueMisconfigured|StoreUnavailable|ValueError))\b"
+    r"|They|That|None|JSON\.|`*(InvalidInput|QueueMisconfigured|StoreUnavailable|\w+Error))\b"
 )
 
 

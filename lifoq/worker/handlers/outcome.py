@@ -82,8 +82,8 @@ class GiveUp:
 
 @dataclass(frozen=True, kw_only=True)
 class Cancel:
-    """Somebody has cancelled the task; ``error``: what came of the attempt, if it was not
-    that it stopped."""
+    """The outcome of an attempt at a task that somebody has cancelled; ``error``: what came of the
+    attempt, if it was not that it stopped."""
 
     error: TaskError | None
 
