@@ -93,6 +93,13 @@ def test_only_one_room_of_the_library_calls_aws_by_boto3():
     }
 
 
+def test_the_architecture_page_says_where_each_room_is():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    places = [room.replace(".", "/") for room in ROOMS if not room.startswith("lifoq_localcloud.")]
+    told = [place for place in places if f"{place}/" in text or f"{place}.py" in text]
+    assert [*{*places} - {*told}] == []
+
+
 def test_nothing_lies_outside_the_rooms():
     found = {
         path.stem for path in (ROOT / "lifoq").iterdir() if not path.name.startswith("__pycache__")

@@ -6,6 +6,7 @@
                          Poller puts the rows into its BacklogView (kept in order by ViewIndex)
                          and takes the next one from it, past the keys that BusyKeys names
 
-``claim_order`` chooses the end of the queue, ``fair_shares`` the key whose turn it is,
-``known_types`` the types that this worker has handlers for.
+``claim_order`` chooses the end of the queue, ``fair_shares`` the key that is served next, and
+``batches`` how many tasks share a call. ``claimed_tasks`` are those that the run has already, and
+``known_types`` those types that this worker has handlers for.
 """
