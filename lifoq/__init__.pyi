@@ -4,6 +4,7 @@ from lifoq.client.cells import Cells as Cells
 from lifoq.client.listing import Listing as Listing
 from lifoq.client.listing import Wanted as Wanted
 from lifoq.client.queue import Queue as Queue
+from lifoq.client.waiting import WaitOutcome as WaitOutcome
 from lifoq.errors import BadEnvironment as BadEnvironment
 from lifoq.errors import BlocksOthers as BlocksOthers
 from lifoq.errors import Busy as Busy

@@ -35,7 +35,12 @@ _LOOK: Final = (
 )
 
 PUT: Final = Permission(
-    table=("dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem"),
+    table=(
+        "dynamodb:BatchGetItem",
+        "dynamodb:BatchWriteItem",
+        "dynamodb:GetItem",
+        "dynamodb:PutItem",
+    ),
     objects=(GET_OBJECT, PUT_OBJECT),
 )
 REPLACE: Final = Permission(table=(*PUT.table, "dynamodb:UpdateItem"), objects=PUT.objects)

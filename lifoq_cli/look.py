@@ -11,7 +11,14 @@ from rich.text import Text
 from lifoq.basics.shown import harmless
 from lifoq.basics.times import iso, spoken
 from lifoq.client.listing import LISTED, Wanted
-from lifoq.errors import DamagedTask, TaskCancelled, TaskNotFound, TaskShed, WaitTimeout
+from lifoq.errors import (
+    DamagedTask,
+    LifoqError,
+    TaskCancelled,
+    TaskNotFound,
+    TaskShed,
+    WaitTimeout,
+)
 from lifoq.health.headline import Headline, headline
 from lifoq.health.statistics import QueueStats
 from lifoq.health.sweep_note import LATELY
@@ -135,15 +142,32 @@ def _counted(count: Count, meaning: str) -> tuple[str, str]:
 
 
 @click.command()
-@click.argument("task_id", metavar="ID")
+@click.argument("task_ids", metavar="ID...", nargs=-1, required=True)
 @click.option("--traceback", is_flag=True, help="Show where in its code the task failed, too.")
 @click.pass_obj
-def get(session: Session, task_id: str, *, traceback: bool) -> None:
-    """Show one task."""
-    task = session.queue.get(task_id)
-    if task is None:
-        raise TaskNotFound(task_id)
-    session.answer(tasks.as_json(task), tasks.show(task, now=session.now, traceback=traceback))
+def get(session: Session, task_ids: tuple[str, ...], *, traceback: bool) -> None:
+    """Show a task, or several.
+
+    With --json, several are a list. Exit status 1 where one is not there.
+    """
+    found = session.queue.get_many(task_ids)
+    present = [task for task in found.values() if task is not None]
+    absent = [TaskNotFound(task_id) for task_id, task in found.items() if task is None]
+    if len(found) == 1 and absent:
+        raise absent[0]
+
+    def show(console: Console) -> None:
+        for number, task in enumerate(present):
+            if number:
+                console.print()
+            tasks.show(task, now=session.now, traceback=traceback)(console)
+
+    told = [tasks.as_json(task) for task in present]
+    session.answer(told if len(found) > 1 else told[0], show)
+    for error in absent:
+        session.tell(str(error))
+    if absent:
+        raise click.exceptions.Exit(statuses.REFUSED)
 
 
 @click.command("list")
@@ -224,22 +248,38 @@ def search(queue: Queues, wanted: Wanted, *, limit: int) -> tuple[list[Task | Da
             return found, start is not None
 
 
+_BAD_NEWS: Final = (TaskFailed, TaskCancelled, TaskShed)
+
+
 @click.command()
-@click.argument("task_id", metavar="ID")
+@click.argument("task_ids", metavar="ID...", nargs=-1, required=True)
 @options.duration("--timeout", "How long to wait at the most.", default="1m", show_default=True)
 @click.pass_obj
-def wait(session: Session, task_id: str, timeout: float) -> None:
+def wait(session: Session, task_ids: tuple[str, ...], timeout: float) -> None:
     """Wait until a task has ended, and print its result as JSON.
 
-    Exit status 3 where it failed, was cancelled or was shed, 4 where it has not ended in time.
+    Of several tasks, each that succeeds is a line of JSON as soon as it ends, with task_id and
+    result.
+
+    Exit status 1 where one is not there, else 3 where one failed, was cancelled or was shed, else 4
+    where one has not ended in time.
     """
-    try:
-        with progress(f"waiting for {harmless(task_id)}, {spoken(timeout)} at the most"):
-            result = session.queue.wait(task_id, timeout=timeout)
-    except (TaskFailed, TaskCancelled, TaskShed) as ended:
-        session.tell(str(ended))
-        raise click.exceptions.Exit(statuses.BAD_NEWS) from ended
-    except WaitTimeout as late:
-        session.tell(str(late))
-        raise click.exceptions.Exit(statuses.TOO_LATE) from late
-    print_json(result)
+    several, ends = len(set(task_ids)) > 1, set[int]()
+    what = f"{len(set(task_ids)):,} tasks" if several else harmless(task_ids[0])
+    with progress(f"waiting for {what}, {spoken(timeout)} at the most"):
+        for outcome in session.queue.wait_many(task_ids, timeout=timeout):
+            if outcome.error is not None:
+                session.tell(str(outcome.error))
+                ends.add(_status(outcome.error))
+            elif several:
+                print_json({"task_id": outcome.task_id, "result": outcome.result()}, indent=None)
+            else:
+                print_json(outcome.result())
+    if ends:
+        raise click.exceptions.Exit(min(ends))
+
+
+def _status(error: LifoqError) -> int:
+    if isinstance(error, _BAD_NEWS):
+        return statuses.BAD_NEWS
+    return statuses.TOO_LATE if isinstance(error, WaitTimeout) else statuses.REFUSED

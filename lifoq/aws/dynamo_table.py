@@ -1,7 +1,7 @@
 """A queue's table in DynamoDB: it renders changes and spans as DynamoDB's calls, and DynamoDB's
 answers as lifoq's. ``boto3_clients`` or ``dynamo_calls`` sends the calls."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, Protocol
@@ -12,7 +12,7 @@ from lifoq.aws.dynamo_errors import meaning, refusal
 from lifoq.aws.dynamo_expressions import Expression, conditional_put, put_request, update_request
 from lifoq.aws.dynamo_values import plain, typed
 from lifoq.aws.errors import code_of, connecting, translated
-from lifoq.aws.retry_policy import ATTEMPTS
+from lifoq.aws.retry_policy import ATTEMPTS, pause
 from lifoq.basics.clock import ServerClock
 from lifoq.basics.host import SYSTEM, Host
 from lifoq.errors import QueueMisconfigured, StoreUnavailable
@@ -119,14 +119,23 @@ class DynamoTable:
                     "ConsistentRead": True,
                 }
             }
-            while request:
-                answer = self._call("BatchGetItem", {"RequestItems": request})
-                found = answer["Responses"].get(self.name, [])
-                items.extend(plain(item) for item in found)
-                request = answer.get("UnprocessedKeys")
-                if request and not found:
-                    raise StoreUnavailable("DynamoDB left a whole BatchGetItem unprocessed")
+            items += self._get_all(request)
         return items
+
+    def _get_all(self, request: Any) -> Iterator[Item]:
+        """Ask again for what an answer left out: at once the first time, since an answer ends at
+        16 MB; then after a pause, since the table may be overloaded."""
+        repeats = in_vain = 0
+        while request:
+            answer = self._call("BatchGetItem", {"RequestItems": request})
+            found = answer["Responses"].get(self.name, [])
+            yield from map(plain, found)
+            request, repeats = answer.get("UnprocessedKeys"), repeats + 1
+            in_vain = 0 if found else in_vain + 1
+            if request and in_vain == ATTEMPTS:
+                raise StoreUnavailable(f"DynamoDB read nothing in {ATTEMPTS} BatchGetItems")
+            if request and (in_vain or repeats > 1):
+                self._clock.host.sleep(pause(max(1, in_vain)))
 
     def put(self, item: Item, *, over: Alternatives = ()) -> None:
         """Write a new item, by a conditional PutItem."""

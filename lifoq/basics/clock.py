@@ -31,7 +31,8 @@ class ServerClock:
     """
 
     def __init__(self, host: Host = SYSTEM) -> None:
-        self._host = host
+        self.host = host
+        """The machine whose clock it is."""
         self._here = threading.local()
         self._ahead: tuple[int, int] | None = None
         """The least and the most by which this clock is ahead, in microseconds."""
@@ -39,18 +40,18 @@ class ServerClock:
 
     def now(self) -> int:
         """Epoch microseconds, by the server's clock where this machine's is off."""
-        return self._host.now() - self.ahead()
+        return self.host.now() - self.ahead()
 
     def sends(self) -> None:
         """Note that this thread sends a request."""
-        self._here.sent = self._host.now()
+        self._here.sent = self.host.now()
 
     def receives(self, date: str | None) -> None:
         """Note that this thread has its answer, with this ``Date``. A text that is no date teaches
         nothing."""
         dated = _dated(date) if date else None
         if dated is not None:
-            self.learn(dated=dated, sent=self._here.sent, received=self._host.now())
+            self.learn(dated=dated, sent=self._here.sent, received=self.host.now())
 
     def ahead(self) -> int:
         """Microseconds to take off this machine's clock; 0 while it may be within the tolerance."""

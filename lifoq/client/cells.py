@@ -7,7 +7,8 @@ and one that is taken away leaves the homes of all other ids as they were.
 
 import heapq
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import reduce
@@ -17,11 +18,13 @@ from typing import Any, Final
 
 from lifoq import telemetry
 from lifoq.basics.host import SYSTEM, Host
+from lifoq.basics.numbers import seconds
 from lifoq.client import listing
 from lifoq.client.listing import Listing, Wanted
 from lifoq.client.producer import Producer
 from lifoq.client.queue import Queue
-from lifoq.errors import InvalidInput, QueueMisconfigured
+from lifoq.client.waiting import WaitOutcome, check_ids, outcomes, whole_tasks
+from lifoq.errors import DamagedTask, InvalidInput, QueueMisconfigured
 from lifoq.health import pressure
 from lifoq.health.pressure import Pressure
 from lifoq.health.statistics import CAP, QueueStats, together
@@ -178,6 +181,15 @@ class Cells(Producer):
         """
         return self.home(task_id).get(task_id)
 
+    def get_many(self, task_ids: Iterable[str]) -> dict[str, Task | None]:
+        """Return many tasks by their ids, cell by cell; see ``Queue.get_many``.
+
+        Args:
+            task_ids: The ids of the tasks, 1,000 at the most.
+        """
+        asked = check_ids(task_ids)
+        return whole_tasks(asked, look=self._look_at, store_of=lambda one: self.home(one).store)
+
     def look(self, task_id: str) -> Task | None:
         """Return a task without its large values; see ``Queue.look``.
 
@@ -194,6 +206,21 @@ class Cells(Producer):
             timeout: The longest time to wait, in seconds or as a timedelta.
         """
         return self.home(task_id).wait(task_id, timeout=timeout)
+
+    def wait_many(self, task_ids: Iterable[str], *, timeout: Duration) -> Iterator[WaitOutcome]:
+        """Wait for many tasks together, cell by cell; see ``Queue.wait_many``.
+
+        Args:
+            task_ids: The ids of the tasks, 1,000 at the most.
+            timeout: The longest time to wait, in seconds or as a timedelta.
+        """
+        return outcomes(
+            check_ids(task_ids),
+            timeout=seconds("timeout", timeout, zero=True),
+            look=self._look_at,
+            store_of=lambda one: self.home(one).store,
+            host=self._host,
+        )
 
     def cancel(self, task_id: str, *, running: bool = True) -> Task:
         """Cancel a task; see ``Queue.cancel``.
@@ -316,6 +343,15 @@ class Cells(Producer):
         """Check every cell; see ``Queue.check``."""
         for queue in self.queues.values():
             queue.check()
+
+    def _look_at(self, task_ids: Sequence[str]) -> dict[str, Task | DamagedTask]:
+        shares: dict[str, list[str]] = defaultdict(list)
+        for task_id in task_ids:
+            shares[_name(self.home(task_id))].append(task_id)
+        found: dict[str, Task | DamagedTask] = {}
+        for name, ids in shares.items():
+            found |= self.queues[name].store.read_each(ids)
+        return found
 
     def _put(self, new: NewTask) -> Task:
         """Put a task into its cell. A task without an id is given one, which finds its cell like

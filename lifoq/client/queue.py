@@ -1,6 +1,6 @@
 """The queue, as producers and operators see it."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -10,14 +10,12 @@ from lifoq.basics.host import SYSTEM, Host, microseconds
 from lifoq.basics.numbers import check_count, check_rate, seconds
 from lifoq.client.listing import Listing, Wanted, look
 from lifoq.client.producer import Producer
+from lifoq.client.waiting import Look, WaitOutcome, check_ids, outcomes, whole_tasks
 from lifoq.errors import (
     DamagedTask,
     InvalidInput,
     QueueMisconfigured,
-    TaskCancelled,
     TaskNotFound,
-    TaskShed,
-    WaitTimeout,
     WrongStatus,
 )
 from lifoq.health import found_limits, pressure
@@ -33,7 +31,6 @@ from lifoq.items.schema import (
     Status,
 )
 from lifoq.items.task import Duration, NewTask, Task
-from lifoq.items.task_error import TaskError, TaskFailed
 from lifoq.items.terms import check_name
 from lifoq.store.puts import PutOutcome
 from lifoq.store.store import Store
@@ -44,10 +41,6 @@ if TYPE_CHECKING:
     from lifoq.schedules.schedule import Group
     from lifoq.schedules.schedules import Schedules
 
-FIRST_POLL: Final = 0.1
-"""Seconds between the first two polls of ``wait``; it grows by half each time."""
-LAST_POLL: Final = 5.0
-"""Seconds up to which that grows: each poll costs a read."""
 PRESSURE_KEPT: Final = 5.0
 """Seconds for which ``pressure`` answers from memory: it may be asked before each put."""
 
@@ -270,6 +263,26 @@ class Queue(Producer):
         task = self.look(task_id)
         return None if task is None else self.store.whole(task)
 
+    def get_many(self, task_ids: Iterable[str]) -> dict[str, Task | None]:
+        """Return many tasks with all their values by their ids, in this order; None for an id that
+        has no task, or no longer. A hundred are read by one call of DynamoDB, strongly consistent;
+        values in the queue's bucket one after another.
+
+        Args:
+            task_ids: The ids of the tasks, 1,000 at the most.
+
+        Raises:
+            InvalidInput: An id is refused, or there are too many.
+
+        Examples:
+            >>> task = queue.put("device.check", task_id="d-17")
+            >>> found = queue.get_many(["d-17", "nobody"])
+            >>> found["d-17"].task_type, found["nobody"]
+            ('device.check', None)
+        """
+        asked = check_ids(task_ids)
+        return whole_tasks(asked, look=self._look_at, store_of=lambda _: self.store)
+
     def look(self, task_id: str) -> Task | None:
         """Return a task without reading from the queue's bucket: a value that lies there is a
         ``Large``, as it is with all calls beside ``get``, ``wait`` and ``put``.
@@ -307,21 +320,35 @@ class Queue(Producer):
             lifoq.errors.WaitTimeout: task 'd-17' has not ended within 0 s; it may still
         """
         timeout = seconds("timeout", timeout, zero=True)
-        until = self._host.now() + microseconds(timeout)
-        pause, seen = FIRST_POLL, False
-        while True:
-            task = self.look(task_id)
-            if task is None:
-                raise TaskShed(task_id) if seen else TaskNotFound(task_id)
-            seen = True
-            if task.status is Status.SUCCESS:
-                return self.store.whole(task, "result").result
-            self._raise_if_ended(task)
-            left = (until - self._host.now()) / 1e6
-            if left <= 0:
-                raise WaitTimeout(task_id, timeout)
-            self._host.sleep(min(pause, left))
-            pause = min(LAST_POLL, pause * 1.5)
+        (outcome,) = self._outcomes([task_id], timeout, look=self._look_at_one)
+        return outcome.result()
+
+    def wait_many(self, task_ids: Iterable[str], *, timeout: Duration) -> Iterator[WaitOutcome]:
+        """Wait for many tasks together, and return the outcome of each as it ends; in the end, of
+        those that have not ended in time. Polls those that are left, ever more slowly, a hundred by
+        one call.
+
+        Args:
+            task_ids: The ids of the tasks, 1,000 at the most.
+            timeout: The longest time to wait, in seconds or as a timedelta; 0 looks once.
+
+        Returns:
+            An iterator of one outcome for each id. It waits while it is asked for the next one.
+
+        Raises:
+            InvalidInput: An id is refused, or there are too many.
+
+        Examples:
+            >>> for device in ("d-17", "d-18"):
+            ...     task = queue.put("device.check", task_id=device)
+            >>> task = queue.cancel("d-17")
+            >>> for outcome in queue.wait_many(["d-17", "d-18"], timeout=0):
+            ...     print(outcome.error)  # or outcome.result(), where it is None
+            task 'd-17' was cancelled
+            task 'd-18' has not ended within 0 s; it may still
+        """
+        asked = check_ids(task_ids)
+        return self._outcomes(asked, seconds("timeout", timeout, zero=True), look=self._look_at)
 
     def cancel(self, task_id: str, *, running: bool = True) -> Task:
         """Withdraw a task, and return it as it is then.
@@ -580,14 +607,19 @@ class Queue(Producer):
     def _put(self, new: NewTask) -> Task:
         return self.store.whole(self.store.put(new))
 
-    def _raise_if_ended(self, task: Task) -> None:
-        if task.status is Status.FAILURE:
-            unknown = TaskError(type="Unknown", message="no error was kept")
-            raise TaskFailed(task.task_id, task.error or unknown)
-        if task.status is Status.CANCELLED:
-            raise TaskCancelled(task.task_id)
-        if task.waiting and task.expired(self.store.now()):
-            raise TaskShed(task.task_id)
+    def _look_at(self, task_ids: Sequence[str]) -> dict[str, Task | DamagedTask]:
+        return self.store.read_each(task_ids)
+
+    def _look_at_one(self, task_ids: Sequence[str]) -> dict[str, Task | DamagedTask]:
+        found = {task_id: self.look(task_id) for task_id in task_ids}
+        return {task_id: task for task_id, task in found.items() if task is not None}
+
+    def _outcomes(
+        self, task_ids: Sequence[str], timeout: float, *, look: Look
+    ) -> Iterator[WaitOutcome]:
+        return outcomes(
+            task_ids, timeout=timeout, look=look, store_of=lambda _: self.store, host=self._host
+        )
 
     def _redrive_matching(self, task_id: str, error_type: str | None) -> bool:
         task = self._readable(task_id)

@@ -152,6 +152,23 @@ def test_a_wait_ends_as_its_task_does(queue, lifoq, answer):
     assert lifoq("wait", "nobody")[0] == 1
 
 
+def test_several_tasks_are_shown_and_waited_for_together(queue, lifoq, answer):
+    for task_id in ("done", "failed", "waits"):
+        queue.put("a", task_id=task_id)
+    assert [task["task_id"] for task in answer("get", "waits", "done")] == ["waits", "done"]
+    status, shown, told = lifoq("get", "done", "nobody", "waits")
+    assert (status, "task 'nobody' is not in the queue" in told) == (1, True)
+    assert all(task_id in shown for task_id in ("done", "waits"))
+    queue.store.succeed(queue.store.claim("done", claim_id="c", lease=30), '{"x": 1}')
+    fail(queue, "failed")
+    status, shown, told = lifoq("wait", "waits", "done", "failed", "--timeout", "0s")
+    assert (status, shown) == (3, '{"task_id": "done", "result": {"x": 1}}\n')
+    assert told.splitlines()[0] == "task 'failed' failed: ValueError: boom"
+    assert "task 'waits' has not ended within 0 s" in told
+    assert lifoq("wait", "done", "waits", "--timeout", "0s")[0] == 4
+    assert lifoq("wait", "done", "failed", "nobody")[0] == 1
+
+
 # What asks first
 
 

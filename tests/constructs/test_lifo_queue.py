@@ -122,8 +122,8 @@ def test_two_queues_of_one_stack_share_no_name(stack):
 # Grants
 
 GRANTS = {
-    LifoQueue.grant_put: "BatchWriteItem GetItem PutItem",
-    LifoQueue.grant_replace: "BatchWriteItem GetItem PutItem UpdateItem",
+    LifoQueue.grant_put: "BatchGetItem BatchWriteItem GetItem PutItem",
+    LifoQueue.grant_replace: "BatchGetItem BatchWriteItem GetItem PutItem UpdateItem",
     LifoQueue.grant_read: "BatchGetItem DescribeTable GetItem Query Scan",
     LifoQueue.grant_work: "GetItem PutItem Query UpdateItem",
     LifoQueue.grant_operate: "BatchGetItem DeleteItem DescribeTable GetItem Query Scan UpdateItem",

@@ -16,8 +16,8 @@ ROOT: Final = Path(__file__).parents[2]
 OF_TESTS: Final = "testing.md"
 PAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "queue.md": (
-        *("Queue", "Cells", "Wanted", "Listing", "PutOutcome", "QueueStats", "Count", "Pressure"),
-        *("Lifetimes", "Schedules", "Schedule", "When", "cron", "every", "at"),
+        *("Queue", "Cells", "Wanted", "Listing", "PutOutcome", "WaitOutcome", "QueueStats"),
+        *("Count", "Pressure", "Lifetimes", "Schedules", "Schedule", "When", "cron", "every", "at"),
     ),
     "tasks.md": ("NewTask", "Task", "Status", "TaskError", "PastAttempt", "Ended", "Large"),
     "task-code.md": (
