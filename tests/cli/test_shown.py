@@ -10,6 +10,7 @@ import pytest
 from lifoq import Queue, TaskError
 from lifoq.health.headline import headline
 from lifoq.items.schema import Status
+from lifoq.operating.account import Account
 from lifoq.worker.handlers import attempt_log as logged
 from lifoq_cli import look, smoke, watch
 from lifoq_cli.doctor import command as doctor
@@ -76,10 +77,12 @@ def test_what_is_drawn_on_a_terminal_obeys_nothing(queue, session):
     session.console.print(watch._drawn(seen, "dev"))
     finding = Finding(wrong=HOSTILE, meaning=HOSTILE, remedy=HOSTILE)
     result = doctor.Result(subject="table", findings=[finding], not_checked=HOSTILE)
-    doctor._print(session.console, [("dev", [result])])
+    patient = doctor.Patient(name="dev", account=Account())
+    patient.versions["table"] = HOSTILE
+    doctor._print(session.console, [(patient, [result])])
     smoke._print(session.console, smoke.Seen(step="wake", well=False, what=HOSTILE))
     assert not UNSEEN.findall(out.getvalue())
-    assert out.getvalue().count(r"\u001b[2J") >= 8
+    assert out.getvalue().count(r"\u001b[2J") >= 9
 
 
 def test_a_workers_log_obeys_nothing():

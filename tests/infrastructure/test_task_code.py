@@ -144,7 +144,7 @@ def test_the_size_of_what_is_new_is_said_and_refused_beyond_lambdas_limit(tasks,
     (tasks / "data.bin").write_bytes(b"\0" * 3 * 1024 * 1024)
     asset.build(tasks)
     assert re.match(
-        r"Packaged thumbnails: 0\.\d MB, unzipped 3\.\d MB of the 250\.0 MB that fit\n",
+        r"Packaged thumbnails: 0\.\d MB, unzipped 4\.\d MB of the 250\.0 MB that fit\n",
         capsys.readouterr().err,
     )
     asset.build(tasks)
