@@ -143,7 +143,7 @@ def _json(patient: Patient, results: list[Result]) -> dict[str, Any]:
 
 def _print(console: Console, answers: list[tuple[Patient, list[Result]]]) -> None:
     for patient, results in answers:
-        told = ", ".join(f"{part} {release}" for part, release in patient.versions.items())
+        told = harmless(", ".join(f"{part} {one}" for part, one in patient.versions.items()))
         console.print(Text.assemble((patient.name, "bold"), (told and f" ({told})", "dim")))
         for result in results:
             if not result.findings and result.not_checked is None:
