@@ -16,7 +16,7 @@ from moto.cloudformation.models import ChangeSet, CloudFormationBackend, Stack
 from moto.cloudformation.responses import CloudFormationResponse
 from moto.core.responses import ActionResult, EmptyResult
 
-from lifoq_localcloud.deployments import references, updates
+from lifoq_localcloud.deployments import names, references, updates
 from lifoq_localcloud.moto_adapter.patch import replace
 
 
@@ -60,6 +60,7 @@ def install(check: Callable[[Iterable[Any]], object]) -> None:
     global _check  # noqa: PLW0603 - moto's backends are global, too
     _check = check
     updates.install()
+    names.install()
     replace(CloudFormationBackend, "create_stack", create_stack)
     replace(CloudFormationBackend, "update_stack", update_stack)
     replace(CloudFormationBackend, "delete_stack", delete_stack)

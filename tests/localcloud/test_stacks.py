@@ -278,3 +278,15 @@ def test_what_nothing_can_run_with_has_the_deployment_rolled_back(
     assert stacks.change(name, json.dumps(good)) == "CREATE_COMPLETE"
     assert stacks.change(name, json.dumps(bad), kind="UPDATE") == "UPDATE_ROLLBACK_COMPLETE"
     stacks.delete(name)
+
+
+def test_a_name_that_cloudformation_makes_is_as_long_as_its_service_takes(stacks, deployed, name):
+    stack, logical_id = f"{name}-{'x' * 40}", f"Group{'y' * 40}"
+    group = of_type("AWS::Scheduler::ScheduleGroup")
+    template = json.dumps({"Resources": {logical_id: group, f"{logical_id}2": group}})
+    assert stacks.change(stack, template) == "CREATE_COMPLETE"
+    made = stacks.api.list_stack_resources(StackName=stack)["StackResourceSummaries"]
+    names = [one["PhysicalResourceId"] for one in made]
+    assert [len(one) for one in names] == [64, 64]
+    assert len(set(names)) == 2
+    assert all(deployed.client("scheduler").get_schedule_group(Name=one) for one in names)
