@@ -14,9 +14,11 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from lifoq.basics.numbers import check_count
 from lifoq.errors import InvalidInput
 from lifoq.health.headline import State
 from lifoq.metrics import Metric
+from lifoq_cdk.burn_rate import burns_too_fast, check_objective, in_words
 from lifoq_cdk.metrics import MINUTE, QueueMetrics, of_table, total
 
 RUNBOOK: Final = "docs/runbook.md in lifoq's repository"
@@ -37,20 +39,28 @@ class AlarmThresholds:
     """The bounds beyond which somebody should look.
 
     Examples:
-        >>> bounds = AlarmThresholds(shed_per_minute=100, failures_per_minute=10)
+        >>> bounds = AlarmThresholds(begun_in_time=0.95, failures_per_minute=10)
         >>> queue = LifoQueue(stack, "Prices", tasks="thumbnails", alarm_thresholds=bounds)
     """
 
     oldest_waiting_percent_of_deadline: float = 80
     """The age of the oldest waiting task, as a percentage of the queue's deadline."""
-    shed_per_minute: float = 0
-    """Tasks that are shed in a minute."""
+    begun_in_time: float | None = 0.99
+    """The share of tasks that should begin before their deadline, over 30 days. None: there is no
+    alarm on it."""
+    fewest_shed: int = 10
+    """Tasks that must have been shed in an hour, or in six, for that alarm to ring."""
     failures_per_minute: float = 0
     """Tasks that go to FAILURE in a minute."""
     idle_rounds_per_minute: float = 300
     """Idle rounds a minute, for each processor that may run at a time."""
     iterator_age: cdk.Duration = MINUTE
     """The age of a change of the table before a function reads it."""
+
+    def __post_init__(self) -> None:
+        if self.begun_in_time is not None:
+            check_objective("begun_in_time", self.begun_in_time)
+        check_count("fewest_shed", self.fewest_shed)
 
     def oldest_waiting_seconds(self, deadline_seconds: float) -> float:
         return deadline_seconds * self.oldest_waiting_percent_of_deadline / 100
@@ -100,6 +110,22 @@ class AlarmBoard(Construct):
             alarm.add_insufficient_data_action(self._action)
         self.names.append(alarm.alarm_name)
         return alarm
+
+    def add_composite(self, name: str, *, meaning: str, rule: cloudwatch.IAlarmRule) -> None:
+        """Add an alarm that rings by the states of others, which tell nobody themselves."""
+        alarm = cloudwatch.CompositeAlarm(
+            self,
+            name,
+            alarm_description=f"{meaning} See {self._section(name)}",
+            alarm_rule=rule,
+        )
+        # CloudFormation names it by its stack, as it does the others.
+        resource = alarm.node.default_child
+        if isinstance(resource, cloudwatch.CfnCompositeAlarm):
+            resource.alarm_name = None
+        alarm.add_alarm_action(self._action)
+        alarm.add_ok_action(self._action)
+        self.names.append(alarm.alarm_name)
 
     def _section(self, name: str) -> str:
         words = re.sub(r"(?<!^)(?=[A-Z])", " ", name).capitalize()
@@ -176,13 +202,17 @@ def add_queue_alarms(
         threshold=thresholds.oldest_waiting_seconds(deadline_seconds),
         minutes=3,
     )
-    board.add(
-        "Shedding",
-        meaning=State.OVERLOADED.sentence,
-        metric=metrics.count(Metric.TASKS_SHED),
-        threshold=thresholds.shed_per_minute,
-        minutes=3,
-    )
+    if thresholds.begun_in_time is not None:
+        board.add_composite(
+            "BurnRate",
+            meaning=f"{State.OVERLOADED.sentence} {in_words(thresholds.begun_in_time)}",
+            rule=burns_too_fast(
+                board,
+                metrics=metrics,
+                objective=thresholds.begun_in_time,
+                fewest_shed=thresholds.fewest_shed,
+            ),
+        )
     board.add(
         "TaskFailures",
         meaning=State.FAILING.sentence,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_ecs as ecs
@@ -13,6 +14,7 @@ from constructs import Construct
 
 from lifoq.metrics import Metric
 from lifoq_cdk.alarms import iterator_age
+from lifoq_cdk.burn_rate import begun_in_time
 from lifoq_cdk.metrics import MINUTE, QueueMetrics, of_table
 
 QUARTER: Final = 6
@@ -119,7 +121,12 @@ class QueueDashboard(Construct):
         )
 
     def _shed(self) -> cloudwatch.GraphWidget:
-        return _graph("Shed per minute", self._queue.count(Metric.TASKS_SHED, "shed"))
+        """The shed tasks of each minute, and the share of an hour's tasks that began in time."""
+        in_time = begun_in_time(
+            self._queue, period=cdk.Duration.hours(1), label="begun in time, % of an hour's"
+        )
+        shed = self._queue.count(Metric.TASKS_SHED, "shed")
+        return _graph("Shed per minute", shed, percent=in_time)
 
     def _backlog(self) -> cloudwatch.GraphWidget:
         return _graph(
@@ -176,12 +183,15 @@ def _graph(
     title: str,
     *metrics: cloudwatch.IMetric,
     limit: cloudwatch.HorizontalAnnotation | None = None,
+    percent: cloudwatch.IMetric | None = None,
 ) -> cloudwatch.GraphWidget:
     return cloudwatch.GraphWidget(
         title=title,
         left=list(metrics),
         left_annotations=[limit] if limit else None,
         left_y_axis=cloudwatch.YAxisProps(min=0),
+        right=[percent] if percent else None,
+        right_y_axis=cloudwatch.YAxisProps(min=0, max=100) if percent else None,
         width=QUARTER,
     )
 

@@ -33,6 +33,10 @@ class QueueMetrics:
         """The highest value of a minute: of a gauge, or of a duration."""
         return self._metric(metric, cloudwatch.Stats.MAXIMUM, label)
 
+    def samples(self, metric: Metric, label: str | None = None) -> cloudwatch.Metric:
+        """Count how many values came in a minute, of a duration."""
+        return self._metric(metric, cloudwatch.Stats.SAMPLE_COUNT, label)
+
     def percentile(
         self, metric: Metric, percent: float, label: str | None = None
     ) -> cloudwatch.Metric:

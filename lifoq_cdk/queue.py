@@ -43,6 +43,7 @@ from lifoq.worker.settings import UnknownTypes, WorkerSettings
 from lifoq_cdk import functions, known, limits
 from lifoq_cdk.access import OPERATE, PUT, READ, REPLACE, WORK, Access
 from lifoq_cdk.alarms import AlarmBoard, AlarmThresholds, add_events_alarm, add_queue_alarms
+from lifoq_cdk.burn_rate import begun_in_time
 from lifoq_cdk.dashboard import QueueDashboard
 from lifoq_cdk.dead_letters import DeadLetters
 from lifoq_cdk.function import QueueFunction, Surroundings
@@ -285,6 +286,14 @@ class LifoQueue(Construct):
     ) -> cloudwatch.Metric:
         """The number of tasks that were shed."""
         return self.metric(Metric.TASKS_SHED, period=period, label=label)
+
+    def metric_begun_in_time(
+        self, *, period: cdk.Duration | None = None, label: str | None = None
+    ) -> cloudwatch.MathExpression:
+        """The share of tasks that began in time, in per cent of those that began or were shed in a
+        period, by default an hour."""
+        period = period or cdk.Duration.hours(1)
+        return begun_in_time(self._metrics, period=period, label=label)
 
     def metric_succeeded(
         self, *, period: cdk.Duration | None = None, label: str | None = None

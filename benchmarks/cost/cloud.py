@@ -83,12 +83,14 @@ def standing(queue: Deployment) -> dict[str, float]:
     """Return what is billed by the month: the metrics that were sent so far, and the alarms by the
     metrics that each reads."""
     cloudwatch: Any = queue.cloud.client("cloudwatch")
-    alarms = cloudwatch.describe_alarms()["MetricAlarms"]
+    both = cloudwatch.describe_alarms(AlarmTypes=["MetricAlarm", "CompositeAlarm"])
     return {
         "custom metrics": len(cloudwatch.list_metrics(Namespace="lifoq")["Metrics"]),
         "alarms": sum(
-            sum("MetricStat" in one for one in alarm.get("Metrics", [])) or 1 for alarm in alarms
+            sum("MetricStat" in one for one in alarm.get("Metrics", [])) or 1
+            for alarm in both["MetricAlarms"]
         ),
+        "composite alarms": len(both["CompositeAlarms"]),
         "dashboard": len(cloudwatch.list_dashboards()["DashboardEntries"]),
     }
 

@@ -63,9 +63,13 @@ def _alarms(patient: Patient) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for start in range(0, len(names), AT_ONCE):
         answer = patient.account.call(
-            "cloudwatch", "describe_alarms", AlarmNames=names[start : start + AT_ONCE]
+            "cloudwatch",
+            "describe_alarms",
+            AlarmNames=names[start : start + AT_ONCE],
+            AlarmTypes=["MetricAlarm", "CompositeAlarm"],
         )
-        found |= {alarm["AlarmName"]: alarm for alarm in answer["MetricAlarms"]}
+        both = (*answer.get("MetricAlarms", ()), *answer.get("CompositeAlarms", ()))
+        found |= {alarm["AlarmName"]: alarm for alarm in both}
     return found
 
 

@@ -28,6 +28,7 @@ UNDONE = {
 """Types and properties of which the application misses something here."""
 PASSIVE = {
     "AWS::CloudWatch::Alarm": "is stored, and never evaluated",
+    "AWS::CloudWatch::CompositeAlarm": "is stored, and never evaluated",
     "AWS::CloudWatch::Dashboard": "is stored, and never drawn",
     "AWS::IAM::Policy": _NOT_ENFORCED,
     "AWS::IAM::ManagedPolicy": _NOT_ENFORCED,

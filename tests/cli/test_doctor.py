@@ -284,6 +284,7 @@ BREAKAGES: dict[str, list[tuple[Answer, str, str]]] = {
         (alarm(AlarmActions=[]), "does not lead to", DEPLOY),
         (alarm(StateValue="ALARM"), "rings", "describe-alarm-history --alarm-name Failures"),
         (alarm(StateValue=SILENT, InsufficientDataActions=[ALARMS]), "rings", "describe-alarm"),
+        ({"CompositeAlarms": [{**ALARM, "StateValue": "ALARM"}]}, "rings", "describe-alarm"),
     ],
     "get_queue_attributes": [
         (GONE, "dead-letters, is gone", DEPLOY),

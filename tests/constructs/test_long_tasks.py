@@ -125,7 +125,7 @@ def sizes(template: Template, **told: float) -> set[int]:
     }
     found: set[int] = set()
     for alarm in resources(template, "AWS::CloudWatch::Alarm"):
-        steps = policies.get(alarm["AlarmActions"][0].get("Ref"), [])
+        steps = policies.get(alarm.get("AlarmActions", [{}])[0].get("Ref"), [])
         formulas = [one["Expression"] for one in alarm.get("Metrics", ()) if "Expression" in one]
         value = eval("".join(formulas) or "open", {}, {**CALLS, **told}) if steps else 0  # noqa: S307
         beyond = value - alarm["Threshold"]

@@ -83,7 +83,7 @@ def properties() -> dict[str, Any]:
         "schedules": True,
         "stream": StreamReading(batch_size=10),
         "kicks": AsyncInvocation(max_event_age=seconds(120), retry_attempts=0),
-        "alarm_thresholds": AlarmThresholds(shed_per_minute=7),
+        "alarm_thresholds": AlarmThresholds(begun_in_time=0.97, fewest_shed=7),
         "log_retention": logs.RetentionDays.ONE_WEEK,
         "tracing": lambda_.Tracing.ACTIVE,
     }

@@ -16,10 +16,16 @@ from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.queries import OF_A_SWEEP, QUERIES
 from tests.infrastructure.deployments import ROOT, Deployment
 
+COMPOSITE = "AWS::CloudWatch::CompositeAlarm"
+PARTS = {f"BurnRate{pair}{window}" for pair in ("Fast", "Slow") for window in ("Long", "Short")}
+"""Alarms that tell nobody: the alarm BurnRate rings by their states."""
 
-def alarms(deployment: Deployment, stack: str) -> dict[str, dict[str, Any]]:
+
+def alarms(
+    deployment: Deployment, stack: str, kind: str = "AWS::CloudWatch::Alarm"
+) -> dict[str, dict[str, Any]]:
     """By name."""
-    found = deployment.resources(stack, "AWS::CloudWatch::Alarm")
+    found = deployment.resources(stack, kind)
     return {
         re.sub(r"^Alarms|[0-9A-F]{8}$", "", logical_id): resource["Properties"]
         for logical_id, resource in found.items()
@@ -31,10 +37,12 @@ def test_an_alarm_tells_its_beginning_and_its_end_and_leads_to_its_section_of_th
 ):
     headings = re.findall(r"^## (.+)$", (ROOT / "docs" / "runbook.md").read_text(), re.MULTILINE)
     for stack in ("queue", "generator", "analytics"):
-        found = alarms(everything, stack)
+        found = alarms(everything, stack) | alarms(everything, stack, COMPOSITE)
         assert found
         for name, alarm in found.items():
-            if name not in ("EncodersIdle", "EncodersWanted"):  # these scale
+            if name in PARTS:
+                assert not {"AlarmActions", "OKActions"} & alarm.keys()
+            elif name not in ("EncodersIdle", "EncodersWanted"):  # these scale
                 for moment in ("AlarmActions", "OKActions"):
                     (action,) = alarm[moment]
                     assert "AlarmTopic" in action["Fn::ImportValue"], name
@@ -86,6 +94,8 @@ def test_the_page_on_cost_counts_what_stands_there(prod):
     by_sweep = gauges + len({Metric.SWEEPS, *OF_A_SWEEP})
     assert f"the metrics that the sweep sends ({by_sweep} at 0.30)" in page
     assert f"In a busy month {len(of_all)} metrics are sent" in page
+    assert len(alarms(prod, "queue", COMPOSITE)) == 1
+    assert "one composite alarm (0.50)" in page
     assert (
         f"{read('queue')} in the queue's stack, {read('generator')} in the generator's, "
         f"{read('analytics')} with reports"
@@ -101,11 +111,12 @@ def test_the_dashboards_top_row_answers_whether_fresh_work_is_done(prod):
     top = min(chart["y"] for chart in charts)
 
     def shown(charts: list[Any]) -> set[str]:
-        return {metric[1] for chart in charts for metric in chart["properties"]["metrics"]}
+        every = [metric for chart in charts for metric in chart["properties"]["metrics"]]
+        return {metric[1] for metric in every if len(metric) > 1}  # one is an expression
 
     ages = {"NewestWaitingAgeSeconds", "OldestWaitingAgeSeconds"}
     first = shown([chart for chart in charts if chart["y"] == top])
-    assert {*ages, "TasksSucceeded", "TasksShed", "TasksPending"} <= first
+    assert {*ages, "TasksSucceeded", "TasksShed", "TasksPending", "WaitSeconds"} <= first
     assert {"TasksUnconfirmed", "TasksUnsettled"} <= shown(charts)
 
 

@@ -290,3 +290,29 @@ def test_a_name_that_cloudformation_makes_is_as_long_as_its_service_takes(stacks
     assert [len(one) for one in names] == [64, 64]
     assert len(set(names)) == 2
     assert all(deployed.client("scheduler").get_schedule_group(Name=one) for one in names)
+
+
+def test_a_composite_alarm_knows_the_alarms_of_its_rule(stacks, deployed, name):
+    part = of_type(
+        "AWS::CloudWatch::Alarm",
+        MetricName="TasksShed",
+        Namespace="lifoq",
+        Statistic="Sum",
+        Period=60,
+        EvaluationPeriods=1,
+        Threshold=1,
+        ComparisonOperator="GreaterThanThreshold",
+    )
+    rule = {"Fn::Join": ["", ['ALARM("', {"Fn::GetAtt": ["Part", "Arn"]}, '")']]}
+    whole = of_type("AWS::CloudWatch::CompositeAlarm", AlarmRule=rule)
+    template = exporting(name, "Whole", Part=part, Whole=whole)
+    assert stacks.change(name, template) == "CREATE_COMPLETE"
+    alarms = deployed.client("cloudwatch")
+    kinds = ["MetricAlarm", "CompositeAlarm"]
+    named = {"AlarmNames": [stacks.exports()[f"{name}:Whole"]], "AlarmTypes": kinds}
+    (found,) = alarms.describe_alarms(**named)["CompositeAlarms"]
+    every = alarms.describe_alarms()["MetricAlarms"]
+    (of,) = [one["AlarmArn"] for one in every if one["AlarmName"].startswith(name)]
+    assert found["AlarmRule"] == f'ALARM("{of}")'
+    stacks.delete(name)
+    assert not alarms.describe_alarms(**named)["CompositeAlarms"]

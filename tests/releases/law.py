@@ -28,7 +28,11 @@ HELD: Final[Mapping[str, str]] = {
 }
 """The things that a resource of each type holds, and a new one would not: no update may replace
 it."""
-GONE: Final[Mapping[str, str]] = {}
+_SHEDDING: Final = "An alarm holds nothing, and BurnRate rings by the same metric."
+GONE: Final[Mapping[str, str]] = {
+    "AlarmsShedding30A42937": _SHEDDING,
+    "QueueAlarmsSheddingE3452401": _SHEDDING,
+}
 """Logical ids that a release had and later ones do not have: each with the reason why nobody misses
 what it was."""
 KEPT_LONG: Final[Mapping[str, str]] = {

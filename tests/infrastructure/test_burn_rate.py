@@ -1,0 +1,170 @@
+"""The alarm on the share of tasks that begin in time, by numbers: what CloudWatch would make of the
+expressions and the rule in the template, minute by minute."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import aws_cdk as cdk
+import numpy as np
+import pytest
+from aws_cdk import aws_sns as sns
+from aws_cdk.assertions import Template
+
+from lifoq.errors import InvalidInput
+from lifoq_cdk import AlarmThresholds, LifoQueue
+from lifoq_cdk.alarms import AlarmBoard
+from tests.infrastructure.deployments import ROOT, new_app
+
+Minute = tuple[float, float]
+"""Tasks that began for the first time, and tasks that were shed."""
+TASKS = ROOT / "tests" / "constructs" / "thumbnails"
+HOUR = 60
+WELL: Minute = (100, 0)
+
+
+class Monitoring:
+    """Alarms of a template as CloudWatch evaluates them: every minute, each over the latest of its
+    periods (its windows slide)."""
+
+    def __init__(self, template: dict[str, Any]) -> None:
+        resources = template["Resources"]
+        self._alarms = {
+            name: one["Properties"]
+            for name, one in resources.items()
+            if one["Type"] == "AWS::CloudWatch::Alarm" and "BurnRate" in name
+        }
+        (composite,) = [
+            one["Properties"]
+            for one in resources.values()
+            if one["Type"] == "AWS::CloudWatch::CompositeAlarm"
+        ]
+        parts = composite["AlarmRule"]["Fn::Join"][1]
+        self._rule = "".join(p if isinstance(p, str) else p["Fn::GetAtt"][0] for p in parts)
+        assert composite["AlarmActions"]
+
+    def rings(self, minutes: Sequence[Minute]) -> bool:
+        """True if the alarm rings at the end of these minutes."""
+        states = {name: self._state(alarm, minutes) for name, alarm in self._alarms.items()}
+        rule = re.sub(r'ALARM\("(\w+)"\)', lambda found: str(states[found[1]]), self._rule)
+        return bool(eval(rule.replace("AND", "and").replace("OR", "or")))  # noqa: S307
+
+    def rings_after(self, minutes: Sequence[Minute]) -> list[int]:
+        """The minutes at which the alarm begins and ends, in turn."""
+        known = [self.rings(minutes[:count]) for count in range(len(minutes) + 1)]
+        return [at for at in range(1, len(known)) if known[at] != known[at - 1]]
+
+    @staticmethod
+    def _state(alarm: dict[str, Any], minutes: Sequence[Minute]) -> bool:
+        assert (alarm["EvaluationPeriods"], alarm["TreatMissingData"]) == (1, "notBreaching")
+        assert alarm["ComparisonOperator"] == "GreaterThanThreshold"
+        columns = {("WaitSeconds", "SampleCount"): 0, ("TasksShed", "Sum"): 1}
+        values, expression = {}, ""
+        for query in alarm["Metrics"]:
+            if "Expression" in query:
+                assert query["ReturnData"]
+                expression = query["Expression"]
+                continue
+            read = query["MetricStat"]
+            column = columns[read["Metric"]["MetricName"], read["Stat"]]
+            within = [one[column] for one in minutes[-read["Period"] // 60 :] if one[column]]
+            # What was not sent in the whole period is no number.
+            values[query["Id"]] = np.float64(sum(within) if within else np.nan)
+        return bool(evaluated(expression, values) > alarm["Threshold"])
+
+
+def evaluated(expression: str, values: dict[str, Any]) -> Any:
+    """Metric math, as far as it is used here. What is divided by zero is no number."""
+    functions: dict[str, Callable[..., Any]] = {
+        "IF": np.where,
+        "FILL": lambda value, instead: np.float64(instead if np.isnan(value) else value),
+    }
+    with np.errstate(all="ignore"):
+        return np.float64(1) * eval(expression, {"__builtins__": {}}, {**functions, **values})  # noqa: S307
+
+
+def template_of(**thresholds: Any) -> dict[str, Any]:
+    stack = cdk.Stack(new_app(), "stack")
+    LifoQueue(stack, "Queue", tasks=TASKS, alarm_thresholds=AlarmThresholds(**thresholds))
+    return Template.from_stack(stack).to_json()
+
+
+@pytest.fixture(scope="module")
+def usual() -> Monitoring:
+    """99 % should begin in time."""
+    return Monitoring(template_of())
+
+
+def test_a_queue_that_sheds_nothing_or_less_than_it_may_rings_nobody(usual):
+    for minute in (WELL, (0, 0), (99, 1), (95, 5)):
+        assert not usual.rings([minute] * 7 * HOUR), minute
+
+
+def test_a_standstill_rings_after_a_quarter_of_an_hour_and_ends_with_it(usual):
+    """50 tasks a minute are shed, and none begins: 14.4 % of an hour's after 16 minutes."""
+    minutes = [WELL] * 7 * HOUR + [(0, 50)] * 20 + [WELL] * 2 * HOUR
+    begins, ends = usual.rings_after(minutes)
+    assert begins == 7 * HOUR + 16
+    assert ends - (7 * HOUR + 20) <= 5
+
+
+def test_a_fifth_that_is_shed_rings_within_the_hour(usual):
+    assert usual.rings_after([WELL] * 7 * HOUR + [(80, 20)] * HOUR) == [7 * HOUR + 44]
+
+
+def test_a_slow_burn_rings_after_hours(usual):
+    """7 % are shed: too few for the hour's window, and 6 % of six hours' after 5:09 hours."""
+    minutes = [WELL] * 7 * HOUR + [(93, 7)] * 7 * HOUR + [WELL] * HOUR
+    begins, ends = usual.rings_after(minutes)
+    assert begins == 7 * HOUR + 309
+    assert ends - 14 * HOUR <= 30
+    assert not usual.rings([(94.5, 5.5)] * 12 * HOUR)
+
+
+def test_an_hour_that_was_bad_rings_no_longer_once_it_is_over(usual):
+    minutes = [WELL] * 6 * HOUR + [(80, 20)] * HOUR
+    assert usual.rings(minutes)
+    assert not usual.rings([*minutes, *[WELL] * 6])
+
+
+def test_one_of_a_few_tasks_rings_nobody_and_ten_do(usual):
+    """Two tasks an hour, of which one is shed: six in six hours."""
+    quiet = [(0.0, 0.0)] * 28
+    hour = [(1.0, 0.0), *quiet, (0.0, 0.0), (0.0, 1.0), *quiet, (0.0, 0.0)]
+    assert usual.rings_after(hour * 12) == []
+    burst = [*[(0.0, 0.0)] * HOUR, *[(0.0, 1.0)] * 10]
+    assert usual.rings_after(burst) == [HOUR + 10]
+
+
+def test_the_objective_and_the_fewest_are_properties():
+    """95 % should begin in time: 72 % of an hour's must be shed."""
+    lenient = Monitoring(template_of(begun_in_time=0.95, fewest_shed=3))
+    assert not lenient.rings([WELL] * 5 * HOUR + [(29, 71)] * HOUR)
+    assert lenient.rings([WELL] * 5 * HOUR + [(27, 73)] * HOUR)
+    assert lenient.rings_after([(0, 0), (0, 1), (0, 1), (0, 1)]) == [4]
+
+
+def test_where_much_is_meant_to_be_shed_there_is_no_such_alarm():
+    kinds = [one["Type"] for one in template_of(begun_in_time=None)["Resources"].values()]
+    assert "AWS::CloudWatch::CompositeAlarm" not in kinds
+
+
+@pytest.mark.parametrize("objective", [1, 0.93, 99, -1, "99 %"])
+def test_an_objective_that_no_hour_could_miss_is_refused(objective):
+    with pytest.raises(InvalidInput, match=r"begun_in_time=.*: must be a share above 0\.931 and"):
+        AlarmThresholds(begun_in_time=objective)
+
+
+def test_the_share_that_the_dashboard_shows_is_of_those_that_began_or_were_shed():
+    stack = cdk.Stack(new_app(), "stack")
+    queue = LifoQueue(stack, "Queue", tasks=TASKS)
+    board = AlarmBoard(stack, "Own", topic=sns.Topic(stack, "Topic"))
+    board.add("DeadLetters", meaning="Late.", metric=queue.metric_begun_in_time(), threshold=0)
+    alarms = Template.from_stack(stack).find_resources("AWS::CloudWatch::Alarm").items()
+    (own,) = [one["Properties"] for name, one in alarms if name.startswith("Own")]
+    (expression,) = [query["Expression"] for query in own["Metrics"] if "Expression" in query]
+    nothing = np.float64(np.nan)
+    for begun, shed, share in ((98, 2, 98), (5, nothing, 100), (nothing, 5, 0)):
+        values = {"begun": np.float64(begun), "shed": np.float64(shed)}
+        assert evaluated(expression, values) == share
+    assert np.isnan(evaluated(expression, {"begun": nothing, "shed": nothing}))
