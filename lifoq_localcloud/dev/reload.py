@@ -28,12 +28,14 @@ several times."""
 
 
 class Sources(watchfiles.DefaultFilter):
-    """Files that say what is deployed: not what is generated, installed, hidden, or a test."""
+    """Files that say what is deployed: not what is generated, installed, hidden, logged, or a
+    test."""
 
     ignore_dirs = (*watchfiles.DefaultFilter.ignore_dirs, "cdk.out", "venv", ".local")
     ignore_entity_patterns = (
         *watchfiles.DefaultFilter.ignore_entity_patterns,
         *(r"^test_", r"^conftest\.py$", r"^cdk\.context\.json$", r"\.(md|lock)$"),
+        r"\.(log|out)$",  # to which somebody may send the output of lifoq dev itself
     )
 
 

@@ -25,7 +25,7 @@ from lifoq_localcloud.dev.attempt_log import AttemptLog
 from lifoq_localcloud.dev.debugged import Debugged
 from lifoq_localcloud.dev.importing import Imported
 from lifoq_localcloud.dev.joined_logs import JoinedLogs
-from lifoq_localcloud.dev.reload import Reloader
+from lifoq_localcloud.dev.reload import Reloader, Sources
 from lifoq_localcloud.dev.steps import SYNTHESIS, Steps
 from lifoq_localcloud.functions.printed import Printed
 from lifoq_localcloud.tables.journal import Journal
@@ -250,6 +250,21 @@ def test_what_is_saved_before_the_deployment_has_ended_is_live_after_it(tmp_path
     deployed.set()
     watching.join(PATIENCE)
     applied.assert_called_once_with(saved)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_watched"),
+    [
+        ("app.py", True),
+        ("tasks/requirements.txt", True),
+        ("nohup.out", False),  # of `nohup lifoq dev`: each deployment would write to it
+        ("dev.log", False),
+        ("test_tasks.py", False),
+        (".local/logs/cdk.log", False),
+    ],
+)
+def test_only_files_that_say_what_is_deployed_are_watched(name, is_watched, tmp_path):
+    assert Sources()(watchfiles.Change.modified, str(tmp_path / name)) is is_watched
 
 
 # A debugger
