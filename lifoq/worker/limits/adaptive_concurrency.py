@@ -10,9 +10,13 @@ The number at work follows a square wave around what is believed to be the capac
 
 Below c, attempts take as long at the high level as at the low one; above, they wait. So a cycle's
 two levels tell where c lies. ``capacity_estimate`` keeps how likely each c is by all cycles so far.
-The high level is the estimate's median and a margin; the low level, its lower quantile, is nearer
-where c is known better. The margin grows as the root of the number, so of several workers on one
-downstream those with less gain on those with more.
+The high level is about the estimate's median and a margin; the low level, its lower quantile, is
+nearer where c is known better. The margin grows as the root of the number, so of several workers on
+one downstream those with less gain on those with more.
+
+The first search grows faster, as TCP's slow start does: from two tasks at a time on, each cycle has
+a single level, twice that of the last one, until times tell of a wait. Later, too, a cycle has no
+low level where c surely lies above the high one: there is nothing to be found below.
 
 Cycles begin by the time of day, at whole multiples of their period, a power of two: workers that
 share a downstream go up and down together without a word, and each sees the effect of all.
@@ -27,21 +31,23 @@ from lifoq.worker.limits.load_signal import LoadSignal
 
 FIRST: Final = 2
 """Tasks at a time at first, when nothing is known."""
-LOW_QUANTILE: Final = 0.15
-"""The quantile of what was measured that the low level goes by."""
+LOW_QUANTILE: Final = 0.05
+"""The quantile of the estimate that the low level goes by."""
+HIGH_QUANTILE: Final = 0.4
+"""The quantile of the estimate that the high level goes by: below the median, so that where little
+is known, less is tried. What is lost by too few is made good by the margin."""
 MARGIN: Final = 0.1
-"""The part by which the high level is above the median of what was measured."""
+"""The part by which the high level is above its quantile."""
 ROOT_MARGIN: Final = 0.2
 """A further margin, times (the root of the number - 1)."""
 LEAST_HIGH: Final = 1.25
 """The least high level, on average over the cycles: with less, two at a time would never be
 tried."""
-NARROW, NARROW_IN_NOISE, WIDE = 1.33, 1.4, 2.0
-"""The least ratio of the high level to the low one where times do not vary, and where their
-logarithms vary by one or more; and the largest."""
-MOST_GROWTH, MOST_MORE = 2.0, 0.3
-"""The largest factor by which the high level grows from one cycle to the next, and what is added to
-that."""
+NARROW, WIDE = 1.33, 2.0
+"""The least and the largest ratio of the high level to the low one."""
+MOST_CHANGE, MOST_MORE = 2.0, 0.3
+"""The largest factor by which the high level grows or falls from one cycle to the next, and what is
+added to its growth."""
 LOW_PART: Final = 0.3
 """The part of a cycle that is at the low level."""
 DOWN: Final = 0.5
@@ -52,22 +58,19 @@ GOLDEN: Final = 0.6180339887
 its fraction says."""
 ENOUGH_TIMES: Final = 5
 """Attempts that are measured before the first period is set."""
-SHORTER, LONGER = 0.42, 1.6
+SHORTER, LONGER = 0.42, 1.15
 """The least and the largest ratio of the wanted period to the period, before that is changed: with
-less room, times that vary widely would change it, and cut cycles short, all the time."""
-IN_A_ROW: Final = 2.0
-"""Cycles in which no attempt begins at the low level, after which cycles get longer, twice as long
-with each."""
-MOST_STRETCH: Final = 2.0
-"""The most doublings."""
-STRETCH_BACK: Final = 0.3
-"""The part of a doubling that is taken back with each cycle in which some begin."""
-MEMORY: Final = 60
-"""Attempts of which the mean time is kept."""
-PERIODS, PERIODS_MORE = 4, 2
+less room, times that vary widely would change it, and cut cycles short, all the time; in a cycle
+that is too short, no attempt begins at the low level, since too many from before are at work."""
+MEMORY, MEMORY_EACH = 60, 10
+"""Attempts of which the mean time is kept, and how many more for each task at a time."""
+LONGEST: Final = 2.0
+"""The periods that an attempt counts for in the mean time, at the most: a downstream that stood
+still for a minute does not make cycles longer."""
+PERIODS, PERIODS_MORE = 2.5, 2
 """The mean times that a cycle takes, and how many more at one task at a time; for a larger number
 they are divided by its root. With few at work few attempts end in a cycle, and both levels need
-some."""
+some. The period is the next power of two above."""
 
 
 class AdaptiveConcurrency:
@@ -91,9 +94,8 @@ class AdaptiveConcurrency:
         """Tasks at a time at the high level, on average over the cycles."""
         self._down = False
         """True if the last cycle was mostly overload: the downstream is down."""
-        self._without_low = 0.0
-        """Cycles of late in which no attempt began at the low level. Where few tasks take most of
-        the time, it takes long until enough have ended: then cycles have to be longer."""
+        self._first_search = True
+        """True until the high level is where the estimate wants it for the first time."""
 
         # Written by each attempt that begins or ends.
         self._at_work = 0
@@ -102,7 +104,7 @@ class AdaptiveConcurrency:
         self._times = 0
         """The attempts that were measured."""
         self._mean_time = 0.0
-        """The mean time of an attempt, in seconds: of all, or of the last ``MEMORY`` or so."""
+        """The mean time of an attempt, in seconds: of all, or of the last ones."""
 
         # Written when a cycle begins.
         self._period: float | None = None
@@ -118,6 +120,7 @@ class AdaptiveConcurrency:
         late once something was learned."""
         if self.has_learned:
             return
+        self._first_search = False
         self._high = max(min(LEAST_HIGH, self.most), min(found, self.most))
         self._capacity.believe(self._high / (1 + MARGIN))
         self._cycle = self._next_cycle(self._cycle.number)
@@ -187,12 +190,15 @@ class AdaptiveConcurrency:
         """Learn the time of an attempt. Where attempts take much longer or shorter than before, a
         cycle of another length begins."""
         seconds = now - sample.began
-        if sample.level is sample.cycle.at_low:
+        cycle = sample.cycle
+        if sample.level is cycle.at_low or cycle.low == cycle.high:
             self._capacity.add_low_time(seconds)
+        if self._period is not None:
+            seconds = min(seconds, LONGEST * self._period)
         self._times += 1
-        self._mean_time += (seconds - self._mean_time) / min(self._times, MEMORY)
-        stretch = 2 ** max(0.0, min(MOST_STRETCH, self._without_low - IN_A_ROW))
-        periods = (PERIODS + PERIODS_MORE / math.sqrt(self._high)) * stretch
+        kept = min(self._times, MEMORY + MEMORY_EACH * self._high)
+        self._mean_time += (seconds - self._mean_time) / kept
+        periods = PERIODS + PERIODS_MORE / math.sqrt(self._high)
         wanted = max(1e-3, periods * self._mean_time)
         if self._period is None:
             fits = self._times < ENOUGH_TIMES
@@ -226,20 +232,21 @@ class AdaptiveConcurrency:
         self._cycle = self._next_cycle(int(now // (self._period or math.inf)))
 
     def _next_cycle(self, number: int) -> Cycle:
-        """Plan the next cycle. Its levels are whole numbers: by turns the one below and the one
-        above what is wanted. Between 1 and 2 there is none: there only some cycles have a high
-        level, of half of their time, so that both levels are measured alike."""
+        """Plan the next cycle, of one level or of two. Levels are whole numbers: by turns the one
+        below and the one above what is wanted. Between 1 and 2 there is none: there only some
+        cycles have a high level, of half of their time, so that both are measured alike."""
         self._cycles += 1
         dither = self._cycles * GOLDEN % 1
+        surely_less = self._capacity.quantile(LOW_QUANTILE)
+        high = max(1, min(self.most, int(self._high + dither)))
+        if self._first_search or surely_less >= self._high:
+            return Cycle(number=number, high=high, low=high, low_part=0.0)
         if self._high < 2 <= self.most:  # noqa: PLR2004
             part = (1 - LOW_PART) * (self._high - 1)
             high_part = max(1 / 2, part)
             high = 2 if dither < part / high_part else 1
             return Cycle(number=number, high=high, low=1, low_part=1 - high_part)
-        narrow = NARROW + (NARROW_IN_NOISE - NARROW) * min(1.0, self._capacity.variance)
-        surely_less = self._capacity.quantile(LOW_QUANTILE)
-        low = max(self._high / WIDE, min(self._high / narrow, surely_less))
-        high = max(1, min(self.most, int(self._high + dither)))
+        low = max(self._high / WIDE, min(self._high / NARROW, surely_less))
         low = max(1, min(high - 1, int(low + dither)))
         return Cycle(number=number, high=high, low=low, low_part=LOW_PART)
 
@@ -249,14 +256,10 @@ class AdaptiveConcurrency:
         if cycle is None:
             return
         cycle.close(now, usual=self._mean_time)
-        if cycle.at_low.number == 0 and cycle.begun and cycle.high > cycle.low:
-            self._without_low += 1
-        else:
-            self._without_low = max(0.0, self._without_low - STRETCH_BACK)
         if cycle.overloads or cycle.tells:
             self.has_learned = True
             self._capacity.learn(cycle)
-            most = self._high * MOST_GROWTH + MOST_MORE
+            most = self._high * MOST_CHANGE + MOST_MORE
             if cycle.overloaded > DOWN:
                 most = LEAST_HIGH
             elif self._down:  # it is over: back to what was known before
@@ -265,7 +268,10 @@ class AdaptiveConcurrency:
             self._high = self._wanted(most)
 
     def _wanted(self, most: float) -> float:
-        """Return the high level that the estimate asks for, up to ``most``."""
-        wanted = self._capacity.quantile(1 / 2) * (1 + MARGIN)
+        """Return the high level that the estimate asks for, or as near to it as may be, up to
+        ``most``."""
+        wanted = self._capacity.quantile(HIGH_QUANTILE) * (1 + MARGIN)
         wanted += ROOT_MARGIN * (math.sqrt(wanted) - 1)
-        return max(min(LEAST_HIGH, self.most), min(wanted, self.most, most))
+        self._first_search &= most < min(wanted, self.most)
+        wanted = min(max(wanted, self._high / MOST_CHANGE), most, self.most)
+        return max(min(LEAST_HIGH, self.most), wanted)

@@ -1,10 +1,10 @@
 """The times of attempts, measured at two levels of concurrency in turn.
 
 A cycle has a part in which few tasks are at work (the low level), then one with more of them (the
-high level). An attempt belongs to the cycle and the level in which it began, since it waits behind
-those that were at work by then. Times are in seconds, kept as logarithms: so an attempt that takes
-a hundred times as long as the others does not outweigh them, and a wait that is added to every
-attempt shows at the short ones, where it is seen best.
+high level); some cycles have the high level only. An attempt belongs to the cycle and the level in
+which it began, since it waits behind those that were at work by then. Times are in seconds, kept as
+logarithms: so an attempt that takes a hundred times as long as the others does not outweigh them,
+and a wait that is added to every attempt shows at the short ones, where it is seen best.
 """
 
 import math
@@ -114,6 +114,12 @@ class Cycle:
         self._under_way.clear()
 
     @property
+    def levels(self) -> list[tuple[Level, float]]:
+        """The levels at which attempts were measured, each with the tasks that were at work."""
+        at_work = ((self.at_low, self.low), (self.at_high, self.high))
+        return [(level, planned * self.reached) for level, planned in at_work if level.number]
+
+    @property
     def overloaded(self) -> float:
         """The part of the cycle's attempts that ended in overload."""
         return min(1.0, len(self.overloads) / max(1, self.begun))
@@ -125,13 +131,9 @@ class Cycle:
 
     @property
     def tells(self) -> bool:
-        """True if the two levels can be compared: both were measured, and the high one was reached.
-        Where it was not, something else held tasks back: a rate, keys, or an empty queue. Where
-        most attempts hang, the downstream stands still, which tells nothing of its capacity."""
+        """True if the times tell of the capacity: the high level was measured, and reached. Where
+        it was not, something else held tasks back: a rate, keys, or an empty queue. Where most
+        attempts hang, the downstream stands still, which tells nothing of its capacity."""
         return (
-            self.at_low.number > 0
-            and self.at_high.number > 0
-            and self.high > self.low
-            and 2 * self.hanging <= self.begun
-            and self.reached >= REACHED
+            self.at_high.number > 0 and 2 * self.hanging <= self.begun and self.reached >= REACHED
         )

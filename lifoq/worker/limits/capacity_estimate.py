@@ -1,6 +1,6 @@
 """The estimate of a downstream's capacity c: the tasks that it does at a time.
 
-It is a histogram over a scale of logarithms, from 0.5 to beyond the most tasks at a time. With each
+It is a histogram over a scale of logarithms, from 0.9 to beyond the most tasks at a time. With each
 cycle (see ``attempt_times``) it is blurred, since c may have changed, and each bar is multiplied by
 how likely the cycle's times are for that c:
 
@@ -12,21 +12,30 @@ how likely the cycle's times are for that c:
 
 Why the times of a cycle tell: below c, attempts take as long at the high level as at the low one.
 Above c they wait. For n at work they wait (n / c - 1) mean times, since the downstream ends c of
-them in one. So for each c one can say how far apart the means of the two levels should be. A slow
-drift of the times, which both levels share, tells nothing.
+them in one. So for each c one can say how long the times of each level should be, if one knows the
+time without a wait. That is not known either: so each bar keeps, beside its chance, what the time
+without a wait has been so far if this c is right (a Kalman filter for each bar). It may drift a
+little from cycle to cycle, and it jumps now and then. Therefore:
+
+- A c that explains the times of two levels, and those of earlier levels, gains.
+- A slow drift of the times, or a jump, which all levels share, tells little of c.
 """
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Final
 
 from lifoq.worker.limits.attempt_times import SHORTEST, Cycle
 
 STEP: Final = 1.1
 """The ratio between two neighbours of the histogram's scale."""
-LEAST: Final = 0.5
-"""The lowest capacity on the scale: a downstream may be full with one task at work."""
+LEAST: Final = 0.9
+"""The lowest capacity on the scale. With a lower one, a single task at work might wait, and nothing
+would tell the time without a wait any more."""
+BEYOND: Final = 1.5
+"""The highest capacity on the scale, as a multiple of the most tasks at a time."""
 DOUBT: Final = 0.1
 """The power of c with which the first histogram falls: a large capacity must be seen first."""
 BLUR: Final = 0.08
@@ -37,10 +46,15 @@ OUTLIER: Final = 0.001
 """The least factor by which a cycle makes any c less likely, against the likeliest."""
 BELIEVED: Final = 0.35
 """The standard deviation of the logarithm of c around what an earlier process found."""
-FREE_TIME_CHANGES: Final = 0.6
+UNKNOWN: Final = 100.0
+"""The variance of a logarithm of which nothing is known."""
+DRIFT: Final = 0.06
 """The usual change of the logarithm of the time without a wait from one cycle to the next."""
-MISFIT: Final = 8.0
-"""The misfit of a cycle that counts for half, even for the likeliest c."""
+JUMP, JUMPS = 0.3, 0.03
+"""The usual change of that logarithm where it jumps; and the part of the cycles in which it
+does."""
+LEAST_LOG: Final = -200.0
+"""The least logarithm of a likelihood: no product of chances comes to zero."""
 FIRST_DEGREES: Final = 3.0
 """The samples that the first guess of the times' variance counts for."""
 MOST_DEGREES: Final = 150.0
@@ -65,43 +79,61 @@ SHAPE: Final = 12
 """The number of these times that stand for all."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bar:
+    """One bar of the histogram: what is believed if the capacity is this one."""
+
+    capacity: float
+    chance: float
+    """The probability that the capacity is this one."""
+    free_time: float = 0.0
+    """The logarithm of the time without a wait, in seconds: its mean."""
+    unsure: float = UNKNOWN
+    """The variance of that logarithm."""
+
+    def mixed(self, parts: Iterable[tuple[float, "Bar"]]) -> "Bar":
+        """Return the bar with what the parts believe together, each with its weight. The weights
+        need no sum of one; the new chance is the sum of the parts' chances by their weights."""
+        weighted = [(weight * part.chance, part) for weight, part in parts]
+        chance = sum(weight for weight, _ in weighted)
+        mean = sum(weight * part.free_time for weight, part in weighted) / chance
+        unsure = sum(w * (part.unsure + (part.free_time - mean) ** 2) for w, part in weighted)
+        return replace(self, chance=chance, free_time=mean, unsure=unsure / chance)
+
+
 class CapacityEstimate:
     """The probability of each capacity of a downstream. Its fields are written by ``believe``,
     ``add_low_time`` and ``learn`` only. Not thread-safe."""
 
     def __init__(self, most: int) -> None:
         """``most``: the largest number of tasks at a time."""
-        bars = math.ceil(math.log(most / LEAST) / math.log(STEP)) + 1
-        self._scale = [LEAST * STEP**i for i in range(bars)]
-        """The capacity of each bar."""
-        self._chances = _parts_of_one([capacity**-DOUBT for capacity in self._scale])
-        """The probability of each bar."""
-        self.variance = 1.0
+        bars = math.ceil(math.log(BEYOND * most / LEAST, STEP)) + 1
+        scale = [LEAST * STEP**i for i in range(bars)]
+        self._bars = _normed(Bar(capacity=c, chance=c**-DOUBT) for c in scale)
+        self._variance = 1.0
         """The variance of the logarithms of times at one level."""
         self._degrees = FIRST_DEGREES
         """The number of samples that the variance rests on."""
-        self._free_time: float | None = None
-        """The mean logarithm of the time without a wait; None before the first comparison."""
         self._low_times = deque[float](maxlen=KEPT_TIMES)
         """Times in seconds at the low level, where no attempt waits."""
 
     def quantile(self, part: float) -> float:
         """Return the capacity below which so large a part of the histogram lies."""
         below = 0.0
-        for chance, capacity in zip(self._chances, self._scale, strict=True):
-            if below + chance >= part:
-                return capacity * math.pow(STEP, (part - below) / chance - 1 / 2)
-            below += chance
-        return self._scale[-1]
+        for bar in self._bars:
+            if below + bar.chance >= part:
+                return bar.capacity * math.pow(STEP, (part - below) / bar.chance - 1 / 2)
+            below += bar.chance
+        return self._bars[-1].capacity
 
     def believe(self, capacity: float) -> None:
         """Begin anew, near to what an earlier process found."""
-        believed = math.log(capacity)
-        near = [
-            math.exp(-(((math.log(c) - believed) / BELIEVED) ** 2) / 2) + OUTLIER
-            for c in self._scale
-        ]
-        self._chances = _parts_of_one(near)
+
+        def near(bar: Bar) -> float:
+            away = math.log(bar.capacity / capacity) / BELIEVED
+            return math.exp(-(away**2) / 2) + OUTLIER
+
+        self._bars = _normed(replace(bar, chance=near(bar)) for bar in self._bars)
 
     def add_low_time(self, seconds: float) -> None:
         """Keep the time of an attempt that began at the low level."""
@@ -114,17 +146,21 @@ class CapacityEstimate:
         if cycle.overloads:
             self._learn_of_overload(cycle)
         if cycle.tells:
-            self._compare_levels(cycle)
-        self._chances = _parts_of_one(self._chances)
+            self._compare(cycle)
+        self._bars = _normed(self._bars)
 
     def _blur(self) -> None:
-        bars = self._chances
-        shifted = zip([bars[0], *bars], bars, [*bars[1:], bars[-1]], strict=False)
+        """Let capacity and time without a wait be a little other than they were, or quite other."""
+        bars = self._bars
+        anywhere = bars[0].mixed((1.0, bar) for bar in bars)
         even = SURPRISE / len(bars)
-        self._chances = [
-            (1 - SURPRISE) * (BLUR * left + (1 - 2 * BLUR) * bar + BLUR * right) + even
-            for left, bar, right in shifted
+        shares = [(1 - SURPRISE) * share for share in (BLUR, 1 - 2 * BLUR, BLUR)]
+        around = zip([bars[0], *bars], bars, [*bars[1:], bars[-1]], strict=False)
+        blurred = [
+            own.mixed([*zip(shares, (left, own, right), strict=True), (even, anywhere)])
+            for left, own, right in around
         ]
+        self._bars = [replace(bar, unsure=bar.unsure + DRIFT**2) for bar in blurred]
 
     def _learn_of_overload(self, cycle: Cycle) -> None:
         """Make each c less likely that would have had room for those that found none. Where a task
@@ -133,47 +169,41 @@ class CapacityEstimate:
         if at_work < ALONE:
             return
         factor = max(LEAST_LEFT, (1 - cycle.overloaded) ** OVERLOADS_COUNT)
-        self._chances = [
-            chance * (factor if capacity >= ROOM_FOR * at_work else 1)
-            for chance, capacity in zip(self._chances, self._scale, strict=True)
+        self._bars = [
+            replace(bar, chance=bar.chance * factor) if bar.capacity >= ROOM_FOR * at_work else bar
+            for bar in self._bars
         ]
 
-    def _compare_levels(self, cycle: Cycle) -> None:
-        """Multiply the histogram by the likelihood of the cycle's two means. For each c, the time
-        without a wait is fitted to both means, and held near to what it was before; what does not
-        fit makes this c less likely."""
-        low, high = cycle.at_low, cycle.at_high
+    def _compare(self, cycle: Cycle) -> None:
+        """Multiply each bar by the likelihood of the cycle's times, and let it learn the time
+        without a wait from them: either that is about as it was, or it has jumped."""
         self._learn_variance(cycle)
-        weights = [1 / (self.variance / level.number + LEAST_VARIANCE) for level in (low, high)]
-        means = [low.mean, high.mean]
-        before = self._free_time
-        if before is not None:
-            weights.append(FREE_TIME_CHANGES**-2)
-            means.append(before)
-        levels = [cycle.low * cycle.reached, cycle.high * cycle.reached]
         lengthening = self._lengthening()
-        fits = list[tuple[float, float]]()
-        for capacity in self._scale:
-            waits = [lengthening(max(0.0, level / capacity - 1)) for level in levels]
-            free = [mean - wait for mean, wait in zip(means, [*waits, 0.0], strict=False)]
-            fitted = sum(w * f for w, f in zip(weights, free, strict=True)) / sum(weights)
-            misfit = sum(w * (f - fitted) ** 2 for w, f in zip(weights, free, strict=True))
-            fits.append((misfit, fitted))
-        best = min(misfit for misfit, _ in fits)
-        trust = 1 / (1 + best / MISFIT)  # a cycle that fits no c at all tells little
-        likely = [math.exp(-(misfit - best) * trust / 2) + OUTLIER for misfit, _ in fits]
-        self._chances = [a * b for a, b in zip(self._chances, likely, strict=True)]
-        frees = [chance * fitted for chance, (_, fitted) in zip(self._chances, fits, strict=True)]
-        self._free_time = sum(frees) / sum(self._chances)
+        noises = [self._variance / level.number + LEAST_VARIANCE for level, _ in cycle.levels]
+        fitted = list[Bar]()
+        for bar in self._bars:
+            free = [
+                level.mean - lengthening(max(0.0, at_work / bar.capacity - 1))
+                for level, at_work in cycle.levels
+            ]
+            as_it_was = replace(bar, chance=1 - JUMPS)
+            jumped = replace(bar, chance=JUMPS, unsure=bar.unsure + JUMP**2)
+            guesses = [_fitted(guess, free, noises) for guess in (as_it_was, jumped)]
+            fitted.append(bar.mixed((1.0, guess) for guess in guesses))
+        best = max(bar.chance for bar in fitted)
+        self._bars = [
+            replace(fit, chance=bar.chance * (fit.chance / best + OUTLIER))
+            for bar, fit in zip(self._bars, fitted, strict=True)
+        ]
 
     def _learn_variance(self, cycle: Cycle) -> None:
         """Learn how much times vary at one level."""
-        degrees = cycle.at_low.number + cycle.at_high.number - 2
+        degrees = sum(level.number - 1 for level, _ in cycle.levels)
         if degrees > 0:
-            scatter = cycle.at_low.scatter + cycle.at_high.scatter
+            scatter = sum(level.scatter for level, _ in cycle.levels)
             seen = max(LEAST_SCATTER, scatter / degrees)
             self._degrees = min(self._degrees + degrees, MOST_DEGREES)
-            self.variance += (seen - self.variance) * min(1.0, degrees / self._degrees)
+            self._variance += (seen - self._variance) * min(1.0, degrees / self._degrees)
 
     def _lengthening(self) -> Callable[[float], float]:
         """Return the function that tells by how much a wait, given in mean times, lengthens the
@@ -189,7 +219,20 @@ class CapacityEstimate:
         return lengthening
 
 
-def _parts_of_one(chances: list[float]) -> list[float]:
-    """Return the chances scaled so that their sum is one."""
-    total = sum(chances)
-    return [chance / total for chance in chances]
+def _fitted(bar: Bar, free: list[float], noises: list[float]) -> Bar:
+    """Return the bar after it has learnt from measurements of the time without a wait (logarithms,
+    with the variances of their noise); its chance is multiplied by their likelihood."""
+    chance, mean, unsure = bar.chance, bar.free_time, bar.unsure
+    for measured, noise in zip(free, noises, strict=True):
+        both, off = unsure + noise, measured - mean
+        chance *= math.exp(max(LEAST_LOG, -off * off / both / 2)) / math.sqrt(both)
+        mean += off * unsure / both
+        unsure *= noise / both
+    return replace(bar, chance=chance, free_time=mean, unsure=unsure)
+
+
+def _normed(bars: Iterable[Bar]) -> list[Bar]:
+    """Return the bars with chances scaled so that their sum is one."""
+    bars = list(bars)
+    total = sum(bar.chance for bar in bars)
+    return [replace(bar, chance=bar.chance / total) for bar in bars]
