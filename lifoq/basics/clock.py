@@ -17,6 +17,8 @@ the machine's own, which is the finer one."""
 CLOCK_OFF_AT_MOST: Final = 2 * CLOCK_TOLERANCE
 """Seconds by which a process may still see the time wrong: by the tolerance, by the exactness of
 the server's dates, and by a call's duration."""
+CLOCKS_APART: Final = 2 * CLOCK_OFF_AT_MOST
+"""Seconds by which the clocks of two workers may differ, one of them ahead, the other behind."""
 RESOLUTION: Final = MICROSECONDS
 """Microseconds: the exactness of the header ``Date``, which has whole seconds, rounded down."""
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from lifoq.basics import jsontext
-from lifoq.basics.clock import CLOCK_OFF_AT_MOST
+from lifoq.basics.clock import CLOCKS_APART
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.errors import QueueMisconfigured
 from lifoq.items.change import Change, Equals, Item
@@ -29,8 +29,6 @@ from lifoq.items.schema import Attribute as A
 
 QUOTA_LASTS: Final = 5.0
 """Seconds for which a quota may be used to start tasks, since the write that took it was sent."""
-CLOCKS_APART: Final = 2 * CLOCK_OFF_AT_MOST
-"""Seconds by which the clocks of two workers may differ, one of them ahead, the other behind."""
 MOST_SHARDS: Final = 1_000
 """Equal parts of a rate, however high it is."""
 QUOTA_TABLE_KEPT: Final = 7 * 86_400

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from lifoq.basics.clock import CLOCKS_APART
 from lifoq.basics.host import microseconds
 from lifoq.client.cells import Cells
 from lifoq.client.queue import Queue
 from lifoq.items.quota_table import (
-    CLOCKS_APART,
     NONE,
     Entry,
     QuotaTable,

@@ -15,7 +15,7 @@ A stamp is always greater than the one before it. So no stamp that was seen come
 import threading
 from typing import Any, Final
 
-from lifoq.basics.clock import CLOCK_OFF_AT_MOST
+from lifoq.basics.clock import CLOCKS_APART
 from lifoq.basics.host import Host, microseconds
 from lifoq.items.change import Alternatives, AtMost, Equals, Exists, Not
 from lifoq.items.schema import Attribute as A
@@ -23,7 +23,7 @@ from lifoq.items.schema import Attribute as A
 START_WITHIN: Final = 4.0
 """Seconds from a claim's stamp to the beginning of its handler, at the most. A claim that took
 longer is handed back: its stamp says too little."""
-MARGIN: Final = microseconds(2 * CLOCK_OFF_AT_MOST + START_WITHIN)
+MARGIN: Final = microseconds(CLOCKS_APART + START_WITHIN)
 """Microseconds by which a stamp may look older than the start is: both clocks may be off, and a
 claim may arrive late."""
 MOST_REMEMBERED: Final = 100_000

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from lifoq import Queue
+from lifoq.basics.clock import CLOCKS_APART
 from lifoq.basics.host import microseconds
 from lifoq.client.cells import Cells
 from lifoq.client.connection import SharedLimits
-from lifoq.items.quota_table import CLOCKS_APART, NONE, QUOTA_LASTS, Amount, Renewal, SharedLimit
+from lifoq.items.quota_table import NONE, QUOTA_LASTS, Amount, Renewal, SharedLimit
 from lifoq.operating.limit_usage import find_limit_usage
 from lifoq.store.quota_tables import QuotaTables
 

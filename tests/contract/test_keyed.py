@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lifoq.basics.clock import CLOCK_OFF_AT_MOST
+from lifoq.basics.clock import CLOCKS_APART
 from lifoq.basics.host import microseconds
 from lifoq.client.queue import Queue
 from lifoq.errors import InvalidInput, KeyBusy, NotClaimed, StoreUnavailable
@@ -173,7 +173,6 @@ def test_a_task_that_is_no_longer_as_the_index_showed_it_is_not_claimed(
 
 ONCE_A_SECOND = KeyLimit(rate=1.0)
 LIMITS = {"a rate": ONCE_A_SECOND, "a rate, one at a time": KeyLimit(rate=1.0, per_key=1)}
-MOST_APART = 2 * CLOCK_OFF_AT_MOST
 
 
 class Fleet:
@@ -225,7 +224,7 @@ def test_a_key_starts_once_in_an_interval_and_other_keys_pass(store, limit):
 
 
 @pytest.mark.parametrize("limit", LIMITS.values(), ids=LIMITS)
-@pytest.mark.parametrize("skew", [MOST_APART, 0.0, -MOST_APART])
+@pytest.mark.parametrize("skew", [CLOCKS_APART, 0.0, -CLOCKS_APART])
 def test_another_worker_waits_an_interval_from_when_it_saw_the_start_whatever_its_clock_says(
     store, limit, skew
 ):
@@ -243,7 +242,7 @@ def test_another_worker_waits_an_interval_from_when_it_saw_the_start_whatever_it
     assert stamps == sorted(set(stamps)), "no stamp that somebody has seen comes back"
 
 
-@pytest.mark.parametrize("skew", [MOST_APART, 0.0, -MOST_APART])
+@pytest.mark.parametrize("skew", [CLOCKS_APART, 0.0, -CLOCKS_APART])
 def test_a_worker_that_has_just_begun_does_not_believe_its_clock_by_more_than_it_may_be_off(
     store, skew
 ):
@@ -254,7 +253,7 @@ def test_a_worker_that_has_just_begun_does_not_believe_its_clock_by_more_than_it
     for _ in range(9):
         assert not starts(fleet.restarted(1), shown)
         fleet.pass_time(0.1)
-    fleet.pass_time(0.1 + 2 * MOST_APART)
+    fleet.pass_time(0.1 + 2 * CLOCKS_APART)
     assert starts(fleet.restarted(1), shown)
 
 

@@ -65,6 +65,10 @@ def two_of_a_key(world: World) -> None:
     world.put("keyed", "older", "newer", key=world.run_id)
 
 
+def two_apart(world: World) -> None:
+    world.put("paced", "older", "newer", key=world.run_id)
+
+
 def due_and_damaged(world: World) -> None:
     world.put("ok", "delayed", delay=5)
     world.put("ok", "healthy")
@@ -192,6 +196,7 @@ WITHDRAWN: Final = End(status=Status.CANCELLED, attempts=0, effects=0, if_killed
 PATHS: Final = (
     Path("success", two_waiting, work, {"older": DONE, "newer": DONE}),
     Path("one at a time for a key", two_of_a_key, work, {"older": DONE, "newer": DONE}),
+    Path("a rate for a key", two_apart, work, {"older": DONE, "newer": DONE}),
     Path("retry", putting("flaky"), work, {"a": TWICE}),
     Path("immediate retry", putting("impatient"), work, {"a": TWICE}),
     Path("failure", putting("broken"), work, {"a": FAILED}),

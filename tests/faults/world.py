@@ -208,6 +208,7 @@ def _registry(process: Process) -> Registry:  # noqa: C901, PLR0915  (a list, no
     task("ok")(lambda _: None)
     task("once", max_attempts=1)(lambda _: None)
     task("keyed", per_key=1)(lambda _: None)
+    task("paced", rate_per_key=1.0)(lambda _: None)
     task("slow")(lambda _: host.sleep(1.5 * LEASE))
 
     @task("outdated")

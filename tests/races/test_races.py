@@ -18,8 +18,9 @@ from typing import Any
 import pytest
 
 from lifoq.aws.dynamo_table import DynamoTable
+from lifoq.basics.clock import CLOCKS_APART
 from lifoq.client.queue import Queue
-from lifoq.items.quota_table import CLOCKS_APART, QUOTA_LASTS
+from lifoq.items.quota_table import QUOTA_LASTS
 from lifoq.items.replacing import made_at
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask
