@@ -48,7 +48,6 @@ from lifoq.worker.process_state import ProcessState
 from lifoq.worker.run.attempt import (
     Attempt,
     AttemptMessage,
-    Attempts,
     Interrupted,
     NotRenewed,
     NotStarted,
@@ -57,6 +56,7 @@ from lifoq.worker.run.attempt import (
     Started,
     TooLate,
 )
+from lifoq.worker.run.attempt_threads import AttemptThreads
 from lifoq.worker.run.circuit_breaker import CircuitBreaker
 from lifoq.worker.run.report import ProcessUnusable, RunReport
 from lifoq.worker.run.tally import Tally
@@ -126,7 +126,7 @@ class Run:
         # What works beside the run, and the mailbox that it reports to.
         self._mailbox: Mailbox[Message] = self._host.mailbox()
         self._limits.on_free = partial(self._mailbox.put, SlotFree())
-        self._attempts = Attempts(process, mailbox=self._mailbox, ends_at=self._ends_at)
+        self._attempts = AttemptThreads(process, mailbox=self._mailbox, ends_at=self._ends_at)
         self._calls = BackgroundCalls(
             process.store, self._host, types=process.types, mailbox=self._mailbox
         )
