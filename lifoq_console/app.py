@@ -40,6 +40,7 @@ from lifoq.operating.limit_usage import find_limit_usage
 from lifoq.operating.workers import find_workers
 from lifoq.schedules.schedules import Schedules
 from lifoq.store.table import Count
+from lifoq_cli import known
 from lifoq_cli.schedule import terms_of
 from lifoq_console import putting, words
 from lifoq_console.bulk import ACTIONS, Action, Bulk, matching, preview
@@ -162,6 +163,7 @@ class Pages:
             "actions_of": lambda status: ACTIONS.get(status, ()),
             "bulk": lambda: self._bulk,
             "counts": self._counts,
+            "known_types": lambda: known.types(self._queue),
             "has_schedules": lambda: self._schedules is not None,
             "words": words,
         }
@@ -462,7 +464,6 @@ class Pages:
             form=form,
             terms=putting.TERMS,
             is_choice=putting.is_choice,
-            types=putting.known_types(self._queue),
             more=any(text for name, text in form.texts.items() if name not in beside),
             like=like,
             last=last,

@@ -14,7 +14,7 @@ from lifoq.items.packed import Large
 from lifoq.items.schema import SMOKE_TYPE, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.items.terms import Choice, Count, Door, Json, Moment, Seconds, SecondsOrMoment, Term, at
-from lifoq_cli import known, moments
+from lifoq_cli import moments
 from lifoq_console import words
 from lifoq_console.sample import sample
 
@@ -132,10 +132,6 @@ def is_choice(term: Term) -> bool:
 def home(queue: Queue | Cells, task_id: str) -> Queue:
     """Return the queue that the id belongs to."""
     return queue.home(task_id) if isinstance(queue, Cells) else queue
-
-
-def known_types(queue: Queue | Cells) -> list[str]:
-    return known.types(queue)
 
 
 def last_of(queue: Queue | Cells, task_type: str) -> list[Task]:

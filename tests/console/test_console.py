@@ -39,7 +39,7 @@ from lifoq import (
 )
 from lifoq.basics.host import MICROSECONDS, SYSTEM
 from lifoq.client.connection import SharedLimits
-from lifoq.health import pressure, worker_notes
+from lifoq.health import pressure, sweep_note, worker_notes
 from lifoq.health.pressure import NOTE
 from lifoq.items.change import Change
 from lifoq.items.quota_table import NONE, Amount, Renewal, SharedLimit
@@ -463,6 +463,18 @@ def test_a_list_shows_how_payloads_begin_and_leads_to_others_of_a_type_or_a_key(
     queue.cancel("short")
     assert "large b d&17" in console.page("/tasks?status=CANCELLED&key=D%2617")
     assert "short" not in console.page("/tasks?status=CANCELLED&key=D%2617")
+
+
+def test_the_filters_of_a_list_suggest_the_types_and_errors_that_there_are(queue, console):
+    sweep_note.write(queue.store, sweep_note.Note(known_types=("a", "b")))
+    fail(queue, "t", error="TimeoutError")
+    for path in ("/tasks?status=FAILURE", "/tasks?status=SUCCESS", "/search?q=t&all=1", "/put"):
+        _, page = console.ask(path)
+        assert re.findall(r'<datalist id="types">(.*?)</datalist>', page) == [
+            '<option value="a"></option><option value="b"></option>'
+        ]
+    _, page = console.ask("/tasks?status=FAILURE")
+    assert '<datalist id="errors"><option value="TimeoutError">' in page
 
 
 def test_a_type_has_its_own_charts_of_ends_waits_and_runs(queue, console):
