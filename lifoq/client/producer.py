@@ -39,8 +39,8 @@ class Producer(ABC):
             task_type: The type of the task: which handler runs it.
             payload: The payload that the handler gets. Any JSON value.
             task_id: An id of your own: to put it again is safe, and returns the task that is there.
-            key: Whom or what the task is for, such as a device or a customer.
-            if_exists: Where the id is in use: keep that task, or let the newest put replace it.
+            key: The person or thing that the task is for, such as a customer or a device.
+            if_exists: The rule for an id in use: keep that task, or let the newest put replace it.
             deadline: When the task is shed, if it still waits. At most the queue's deadline.
                 Seconds from when it enters the queue, a timedelta, or a datetime with a zone.
             delay: The time until the task enters the queue. Seconds, or a timedelta.

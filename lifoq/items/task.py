@@ -57,8 +57,7 @@ class NewTask:
     key: str | None = None
     """The person or thing that the task is for, such as a customer or a device."""
     if_exists: IfExists = "keep"
-    """The rule for an id that is in use: ``keep`` that task, or let the newest put ``replace``
-    it."""
+    """The rule for an id in use: keep that task, or let the newest put replace it."""
     deadline: Duration | datetime | None = None
     """When the task is shed, if it still waits. At most the queue's deadline."""
     delay: Duration | None = None

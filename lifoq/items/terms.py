@@ -309,7 +309,7 @@ TERMS: Final = (
     Term(
         name="key",
         rule=Text(MAX_TASK_KEY_BYTES),
-        sentence="Whom or what the task is for, such as a device or a customer.",
+        sentence="The person or thing that the task is for, such as a customer or a device.",
         more="Task types can limit how many of a key run at a time, and fair shares go by it. "
         "Task code finds it as `context.key`.",
         attribute=Attribute.TASK_KEY,
@@ -318,7 +318,7 @@ TERMS: Final = (
     Term(
         name="if_exists",
         rule=Choice("keep", "replace"),
-        sentence="Where the id is in use: keep that task, or let the newest put replace it.",
+        sentence="The rule for an id in use: keep that task, or let the newest put replace it.",
         more="A recurring task or a schedule that replaces has its name as its id: the newest run "
         "counts.",
         default="keep",

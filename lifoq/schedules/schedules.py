@@ -69,7 +69,7 @@ class Schedules:
             payload: The payload that the handler gets. Any JSON value; with the terms at most 256
                 KB.
             key: Whom or what the tasks are for, such as a device or a customer.
-            if_exists: Where the id is in use: keep that task, or let the newest put replace it.
+            if_exists: The rule for an id in use: keep that task, or let the newest put replace it.
             deadline: When a task is shed, if it still waits. At most the queue's deadline. Seconds
                 from when it enters the queue, or a timedelta.
             head_start: A priority: a task stands where it would if it had come so much later. At
