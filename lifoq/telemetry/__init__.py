@@ -4,8 +4,10 @@
 ``is_used``.
 """
 
+import logging
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,12 +15,26 @@ if TYPE_CHECKING:
     from lifoq.store.puts import PutOutcome
     from lifoq.telemetry.calls import CallSpan
 
+log = logging.getLogger("lifoq.telemetry")
+
 
 def is_used() -> bool:
     """Return True if somebody has imported OpenTelemetry's API in this process, as whoever sets up
-    its SDK does. Without an SDK no span would go anywhere. This imports nothing itself, and costs a
-    look into a dictionary."""
-    return "opentelemetry.trace" in sys.modules
+    its SDK does. Without an SDK no span would go anywhere. Where nobody has, this imports nothing,
+    and costs a look into a dictionary."""
+    return "opentelemetry.trace" in sys.modules and _fits()
+
+
+@cache
+def _fits() -> bool:
+    """Return True if the API has what is needed; else say so, once. A task runs without a span
+    rather than not at all."""
+    try:
+        from lifoq.telemetry import conventions  # noqa: F401, PLC0415 - where it is used
+    except ImportError as error:
+        log.warning("no spans are made: OpenTelemetry's API is too old for lifoq (%s)", error)
+        return False
+    return True
 
 
 def put(new: "NewTask", write: "Callable[[NewTask], Task]") -> "Task":

@@ -306,6 +306,26 @@ def test_a_cancelled_attempt_and_one_that_lost_its_lease_say_so(spans, bench):
     assert process.attributes["error.type"] == "LeaseLost"
 
 
+def test_a_task_that_is_handed_back_is_no_fault_and_one_without_an_outcome_is(spans, bench):
+    bench.handle("a", seconds=1_000, timeout=2_000)
+    bench.put("a")
+    processor = bench.processor(task_timeout=2_000)
+    bench.beside(lambda: processor.stop(grace=1), at=1)
+    processor.serve()
+    process = named(spans(), "process a")
+    assert process.status.status_code is StatusCode.UNSET
+    assert process.attributes["error.type"] == "HandedBack"
+
+    bench.registry.clear()
+    bench.handle("b")
+    bench.put("b")
+    bench.table.fails["SUCCESS"] = StoreUnavailable("no answer")
+    bench.run(time_limit=120)
+    process = named(spans(), "process b")
+    assert process.status.status_code is StatusCode.ERROR
+    assert process.attributes["error.type"] == "Unsettled"
+
+
 def test_a_batch_is_one_span_in_no_trace_of_its_tasks_and_links_to_each(spans, points, bench):
     @bench.registry.task("a", batch=5)
     def handler(payloads, _contexts):
@@ -396,3 +416,11 @@ def test_opentelemetry_is_imported_only_by_who_uses_it(first):
     assert ran == "1"
     assert ("lifoq.telemetry.calls" in imported) == bool(first)
     assert bool(imported) == bool(first)
+
+
+def test_with_an_api_that_is_too_old_tasks_run_without_spans_and_it_is_said_once():
+    first = "import opentelemetry.trace; sys.modules['opentelemetry.metrics'] = None"
+    code = NOBODY_TRACES.format(first=first)
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.split()[0] == "1"
+    assert told.stderr.count("OpenTelemetry's API is too old") == 1
