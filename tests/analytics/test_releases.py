@@ -2,16 +2,13 @@
 since an upgrade may be taken back."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.releases.release import Release, differences, releases, unpacked
+from tests.releases.release import Release, differences, python, releases, unpacked
 from tests.releases.report import exports
 
 each_release = pytest.mark.parametrize("release", releases(), ids=lambda one: one.version)
@@ -48,16 +45,5 @@ def _with_later_fields(intake: dict[str, Any]) -> dict[str, Any]:
 
 def _reported(packages: Path, exports_: Path, state: Path) -> Any:
     """Return the summary of a release's report."""
-    finished = subprocess.run(
-        [
-            *(sys.executable, "-m", "lifoq_analytics.report", exports_, "--format=json"),
-            *(f"--out={state.parent / 'out-of-release'}", f"--state={state}"),
-        ],
-        env={**os.environ, "PYTHONPATH": str(packages), "PYTHONSAFEPATH": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    assert finished.returncode == 0, finished.stderr[-4000:]
-    return json.loads(finished.stdout)
+    options = (f"--out={state.parent / 'out-of-release'}", f"--state={state}", "--format=json")
+    return json.loads(python(packages, "-m", "lifoq_analytics.report", exports_, *options))

@@ -77,19 +77,27 @@ def unpacked(wheel: Path, folder: Path) -> Path:
     return folder
 
 
-def told_by(packages: Path, reading: Path, samples: Any) -> dict[str, Any]:
-    """Return what the lifoq in ``packages`` makes of samples, in a process of its own."""
+def python(
+    packages: Path, *arguments: object, given: str = "", cwd: Path = RECORDS, **environment: str
+) -> str:
+    """Run Python with these packages, whatever else is installed, and return what it printed.
+    ``given``: its standard input."""
     finished = subprocess.run(
-        [sys.executable, reading],
-        input=json.dumps(samples),
-        env={**os.environ, "PYTHONPATH": str(packages), "PYTHONSAFEPATH": "1"},
+        [sys.executable, *map(str, arguments)],
+        input=given,
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(packages), "PYTHONSAFEPATH": "1", **environment},
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
     )
     assert finished.returncode == 0, finished.stderr[-4000:]
-    told: dict[str, Any] = json.loads(finished.stdout)
+    return finished.stdout
+
+
+def told_by(packages: Path, reading: Path, samples: Any) -> dict[str, Any]:
+    """Return what the lifoq in ``packages`` makes of samples."""
+    told: dict[str, Any] = json.loads(python(packages, reading, given=json.dumps(samples)))
     assert Path(told.pop("lifoq")).is_relative_to(packages)
     return told
 

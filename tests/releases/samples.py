@@ -279,7 +279,9 @@ def _schedule() -> str:
     """Return the event of a schedule that a client makes: it fires long after that."""
     told = {name: TERMS[name] for name in ("key", "head_start", "max_attempts", "timeout")}
     schedules = Queue.in_memory().schedules
-    made = schedules.put("daily", every(3600), "check", {"n": 1}, deadline=600, **told)
+    made = schedules.put(
+        "daily", every(3600), "check", {"n": 1}, if_exists="replace", deadline=600, **told
+    )
     return json.dumps(event_of(made.task))
 
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from lifoq.api.fields import TERMS as HTTP_TERMS
 from lifoq.items.history import Ended
 from lifoq.items.schema import OWN_PREFIX, Attribute, Preview, Status
+from lifoq.schedules.event import TERMS as SCHEDULED_TERMS
 from tests.infrastructure.deployments import ROOT, synthesized
 from tests.infrastructure.everything import everything
 from tests.releases import reading
@@ -42,6 +44,13 @@ def test_there_is_a_sample_of_each_status_and_attribute_and_of_each_kind_of_own_
     sources = [file.read_text() for file in (ROOT / "lifoq").rglob("*.py")]
     kinds = {kind for text in sources for kind in re.findall(r"OWN_PREFIX\}(\w+)", text)}
     assert own_kinds(todays) == kinds
+
+
+def test_there_is_a_sample_of_each_term_of_a_put_over_http_and_of_a_schedule(todays):
+    (request,) = todays["requests"]
+    assert set(request) == set(HTTP_TERMS)
+    event = json.loads(todays["schedules"]["at run time"])
+    assert set(event) == set(SCHEDULED_TERMS)
 
 
 def test_every_release_of_the_changelog_has_its_record():

@@ -6,9 +6,6 @@ synthesizes it, does its tasks and puts them.
 """
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -21,7 +18,7 @@ from lifoq.operating.deployment import Deployment
 from lifoq_localcloud import LocalCloud
 from tests.infrastructure.deployments import CONTEXT, ROOT
 from tests.localcloud.harness import eventually
-from tests.releases.release import Release, releases, unpacked
+from tests.releases.release import Release, python, releases, unpacked
 
 pytestmark = pytest.mark.prove
 
@@ -144,22 +141,6 @@ def test_a_deployed_queue_is_upgraded_in_place_and_loses_no_task(
     queue.put("does", "new", task_id="new")
     assert queue.wait("new", timeout=300) == "new"
     assert {queue.cancel(f"waiting-{n}").status for n in range(3)} == {Status.CANCELLED}
-
-
-def python(packages: Path, *arguments: object, cwd: Path = ROOT, **environment: str) -> None:
-    """Run Python with these packages, whatever else is installed."""
-    paths = os.pathsep.join(
-        [str(packages), str(packages / "functions"), str(packages / "analytics")]
-    )
-    finished = subprocess.run(
-        [sys.executable, *map(str, arguments)],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1", **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stderr[-4000:]
 
 
 def synthesized(project: Path, packages: Path, out: Path) -> Path:
