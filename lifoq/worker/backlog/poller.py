@@ -37,7 +37,7 @@ class Poller:
         limits: Limits,
         order: ClaimOrder,
         types: Types,
-        held: ClaimedTasks[Any],
+        claimed: ClaimedTasks[Any],
         keys: BusyKeys,
         timing: PollTiming,
         batches: Batches,
@@ -45,13 +45,14 @@ class Poller:
     ) -> None:
         """``clock``: the queue's time, in epoch microseconds. ``first_page``: rows of a poll's
         first page, enough to fill every slot. ``now``: when the run begins."""
-        # Shared with the run: ``held``, ``keys`` and ``timing`` are written by both, in one thread.
+        # Shared with the run: ``claimed``, ``keys`` and ``timing`` are written by both, in one
+        # thread.
         self._clock = clock
         self._limits = limits
         self._order = order
         self._types = types
         self._calls = calls
-        self._held = held
+        self._claimed = claimed
         self._keys = keys
         self._timing = timing
         self._batches = batches
@@ -197,7 +198,7 @@ class Poller:
             self._timing.found_some(now)
             if seen_all and waits:  # what is left must not start
                 self._timing.found_blocked(now, wait=self._wait_for_what_waits(now))
-        elif promoting or waits or self._shows_held(page, now):
+        elif promoting or waits or self._shows_claimed(page, now):
             self._timing.found_blocked(now, wait=self._wait_for_what_waits(now))
         elif seen_all:
             self._timing.found_nothing(now, seen_at=self._view.began)
@@ -231,7 +232,7 @@ class Poller:
         not where that costs much (many rows of other workers, or expired ones) and nothing has
         changed.
         """
-        about_to_end = self._view.empty() and self._held.nothing
+        about_to_end = self._view.empty() and self._claimed.nothing
         if self._view.is_costly and self._timing.knows_since(self._view.began):
             about_to_end = False
         reordered = self._view.newest_first is not self._order.newest_first
@@ -252,9 +253,9 @@ class Poller:
         waits.append(self._keys.wait(self._view.keyed, now))
         return min((wait for wait in waits if wait > 0), default=math.inf)
 
-    def _shows_held(self, page: Candidates, now: int) -> bool:
+    def _shows_claimed(self, page: Candidates, now: int) -> bool:
         """Return True if the index still shows a task that this run has, or has just had."""
-        return any(self._held.has(row.task_id, now) for row in page.rows)
+        return any(self._claimed.has(row.task_id, now) for row in page.rows)
 
     def _startable(self, rows: Sequence[Candidate], now: int) -> list[Candidate]:
         """Return the rows that can be started, by what the run knows of them. Dead-letter the
@@ -266,7 +267,7 @@ class Poller:
             elif not self._types.has(row.task_type):
                 continue
             # The index lags, or the return of one that is held is not confirmed.
-            elif row.expires_at > clock and not self._held.has(row.task_id, now):
+            elif row.expires_at > clock and not self._claimed.has(row.task_id, now):
                 startable.append(row)
         return startable
 

@@ -5,7 +5,7 @@ run beside it, each in a thread of its own, and report to its mailbox. So a call
 late keeps only its own task waiting. The run asks, of its own objects:
 
 - ``_limits``: may one more task start?
-- ``_held``: which tasks does the run have?
+- ``_claimed``: which tasks does the run have?
 - ``_keys``: which keys must wait?
 - ``_poller``: which task is next?
 - ``_timing``: when is the next poll, and is the queue believed to be empty?
@@ -136,7 +136,7 @@ class Run:
         woken = None if woken_at is None else partial(_moment_of, woken_at, process, latest=now)
         self._timing = PollTiming(now=now, woken_at=woken, linger=linger)
         self._promotions = Promotions(now=now, until=self._claim_until if linger else now)
-        self._held: ClaimedTasks[Attempt] = ClaimedTasks(slots=settings.in_flight)
+        self._claimed: ClaimedTasks[Attempt] = ClaimedTasks(slots=settings.in_flight)
         self._batches = Batches(process.registry)
         self._keys = BusyKeys(
             lambda name: self._kind(name).key_limit,
@@ -151,7 +151,7 @@ class Run:
             limits=process.limits,
             order=process.order,
             types=process.types,
-            held=self._held,
+            claimed=self._claimed,
             keys=self._keys,
             timing=self._timing,
             batches=self._batches,
@@ -197,7 +197,7 @@ class Run:
     @property
     def idle(self) -> bool:
         """True if the run holds no task."""
-        return self._held.nothing
+        return self._claimed.nothing
 
     # When
 
@@ -206,13 +206,13 @@ class Run:
         or it claims no more and holds no task."""
         if now >= self._ends_at:
             return True
-        return now >= self._done_at or (self._held.nothing and not self._claiming(now))
+        return now >= self._done_at or (self._claimed.nothing and not self._claiming(now))
 
     @property
     def _done_at(self) -> float:
         """The moment at which there is nothing more to do, unless something comes first."""
         believed_at = self._timing.believed_at
-        if believed_at is None or not self._held.nothing:
+        if believed_at is None or not self._claimed.nothing:
             return math.inf
         return max(believed_at, self._promotions.awaited_until)
 
@@ -227,7 +227,7 @@ class Run:
 
     def _poll_at(self) -> int:
         """Return the moment at which the next poll is due, if there is a slot by then."""
-        return max(self._timing.poll_at, self._held.answers_by)
+        return max(self._timing.poll_at, self._claimed.answers_by)
 
     def _agenda(self, now: int) -> Iterator[tuple[float, Callable[[int], None]]]:
         """Yield each thing that the run does by itself, and the moment from which it is due, in the
@@ -241,7 +241,7 @@ class Run:
         if not self._claiming(now):
             return
         yield self._claim_until, _nothing
-        wait = math.inf if self._held.crowded else self._limits.shortest_wait()
+        wait = math.inf if self._claimed.crowded else self._limits.shortest_wait()
         if wait < math.inf:  # else no task can start before a message tells of a free slot
             # A time that is rounded down to this moment would have the run spin.
             free_at = now + max(1, microseconds(wait)) if wait else now
@@ -263,11 +263,11 @@ class Run:
 
     def _promote(self, now: int) -> None:
         self._promotions.sends(now)
-        self._calls.promote(but=frozenset(self._held.in_flight))
+        self._calls.promote(but=frozenset(self._claimed.in_flight))
 
     def _slot_free(self, now: int) -> bool:
         """Return True if a task of some type could start now."""
-        free = not self._held.crowded and self._limits.shortest_wait() == 0
+        free = not self._claimed.crowded and self._limits.shortest_wait() == 0
         return free and self._claiming(now)
 
     def _try(self, step: Callable[[], None]) -> None:
@@ -338,10 +338,10 @@ class Run:
             self._breaker.met(answer.error, now)
 
     def _not_started(self, answer: NotStarted, now: int) -> None:
-        """Take the task out of what is held, and decide by the reason when it may be tried
+        """Forget that the task is being claimed, and decide by the reason when it may be tried
         again."""
         task_id = answer.row.task_id
-        self._held.not_started(task_id)
+        self._claimed.not_started(task_id)
         self._keys.not_started(answer.row, now)
         self._timing.changed()  # it may have been claimed all the same, or handed back
         self._timing.one_came_back(now)
@@ -351,9 +351,9 @@ class Run:
             self._keys.refused(answer.row, now)
             self._poller.came_back(answer.row, now)
         elif isinstance(answer.error, TooLate):  # a later run has the time for it
-            self._held.refused(task_id, self._ends_at)
+            self._claimed.refused(task_id, self._ends_at)
         elif isinstance(answer.error, NotClaimed):
-            self._held.refused(task_id, now)
+            self._claimed.refused(task_id, now)
         elif isinstance(answer.error, DamagedTask):  # the claim may have come before
             seen = (Status.PENDING, Status.TAKEN)
             self._poller.dead_letter(task_id, seen, answer.error.reason)
@@ -363,7 +363,7 @@ class Run:
             self._timing.claim_failed(now)
 
     def _started(self, attempt: Attempt) -> None:
-        self._held.started(attempt.task.task_id, attempt)
+        self._claimed.started(attempt.task.task_id, attempt)
         self._keys.started(attempt.task)
         self._breaker.passes()
         self._tend_at = min(self._tend_at, attempt.renew_at, attempt.times_out_at)
@@ -376,7 +376,7 @@ class Run:
     def _settled(self, settled: Settled, now: int) -> None:
         """Count the end of an attempt, and note that a slot, its key and perhaps the task itself
         are free again."""
-        self._held.settled(settled.attempt.task.task_id)
+        self._claimed.settled(settled.attempt.task.task_id)
         seconds = (now - settled.attempt.began) / MICROSECONDS
         self._tally.ended(settled, seconds=seconds)
         self._keys.ended(settled.attempt.task, now, seconds=seconds)
@@ -428,7 +428,7 @@ class Run:
 
     def _tend_attempts(self, now: int) -> None:
         """End the attempts whose time is over, and send the heartbeats that are due."""
-        attempts = self._held.in_flight.values()
+        attempts = self._claimed.in_flight.values()
         for attempt in attempts:
             if now >= attempt.times_out_at:
                 self._time_out(attempt, now)
@@ -457,7 +457,7 @@ class Run:
         self._hand_back_at = math.inf
         if first:
             self._ends_at = min(self._ends_at, now + microseconds(self._settings.settle_time))
-        for attempt in self._held.in_flight.values():
+        for attempt in self._claimed.in_flight.values():
             if first and attempt.stops(Interrupted()):
                 self._hand_back_at = now + self._clean_up
             else:
@@ -470,7 +470,7 @@ class Run:
         started."""
         started, shut = False, set[str]()
         may_start = partial(self._may_start, shut=shut, now=now)
-        while not self._held.crowded and self._claiming(now):
+        while not self._claimed.crowded and self._claiming(now):
             row = self._poller.next(may_start, now)
             if row is None:
                 break
@@ -489,11 +489,11 @@ class Run:
         scheduling_class = SchedulingClass.of(row)
         size, rows = self._batches.size(scheduling_class), list[Candidate]()
         following: Candidate | None = row
-        self._held.begins_call()
+        self._claimed.begins_call()
         while following is not None:
             rows.append(following)
             self._poller.starts(following)
-            self._held.asks(following, now)
+            self._claimed.asks(following, now)
             self._keys.asks(following, now)
             full = len(rows) == size
             following = None if full else self._poller.next_of(scheduling_class, now)
@@ -504,7 +504,7 @@ class Run:
     ) -> bool:
         """Return True if tasks of this class may start. ``shut``: task types at their limits."""
         task_type, suspected_poison, _ = scheduling_class
-        if task_type in shut or (suspected_poison and self._held.has_suspected_poison):
+        if task_type in shut or (suspected_poison and self._claimed.has_suspected_poison):
             return False
         in_time = now <= self._attempts.latest_start(self._kind(task_type))
         return in_time and self._poller.batch_wait(scheduling_class) == 0
@@ -519,7 +519,7 @@ class Run:
         run end early."""
         now = self._host.monotonic()
         # Attempts that are still there had until the end of the run to settle.
-        for attempt in self._held.in_flight.values():
+        for attempt in self._claimed.in_flight.values():
             settled = attempt.settled or Settled(attempt=attempt, how=Settlement.UNSETTLED)
             self._tally.ended(settled, seconds=(now - attempt.began) / MICROSECONDS)
         self._tally.of_now.limits = self._found()
