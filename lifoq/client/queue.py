@@ -71,7 +71,7 @@ class Queue(Producer):
         *,
         host: Host = SYSTEM,
         shared_limits: "SharedLimits | None" = None,
-        schedules: "Group | None" = None,
+        schedule_group: "Group | None" = None,
     ) -> None:
         """Make a client of a table that is known already; ``connect`` is the usual way.
 
@@ -80,14 +80,15 @@ class Queue(Producer):
             host: The clock by which ``wait`` polls. Tests give one of their own.
             shared_limits: The limits that hold over all workers together, as the queue's settings
                 say.
-            schedules: The place that keeps the schedules which clients make; None if there is none.
+            schedule_group: The place that keeps the schedules which clients make; None if there is
+                none.
         """
         self.store = store
         self.shared_limits = shared_limits
         """The limits that hold over all workers of the queue together, as its settings say; None
         without any."""
         self._host = host
-        self.schedule_group = schedules
+        self.schedule_group = schedule_group
         self._pressure: Pressure | None = None
         self._pressed_at = 0
 
@@ -146,7 +147,7 @@ class Queue(Producer):
             schedules = SchedulerGroup(
                 found.schedules, deadline=found.lifetimes.deadline, **client_arguments
             )
-        return cls(store, shared_limits=found.shared_limits, schedules=schedules)
+        return cls(store, shared_limits=found.shared_limits, schedule_group=schedules)
 
     @classmethod
     def in_memory(
@@ -166,7 +167,8 @@ class Queue(Producer):
         Examples:
             >>> queue = Queue.in_memory(lifetimes=Lifetimes(deadline=60))
         """
-        from lifoq.store.memory import MemoryTable  # noqa: PLC0415 - Lambda has no use for it
+        from lifoq.schedules.memory import MemoryGroup  # noqa: PLC0415 - Lambda has no use for it
+        from lifoq.store.memory import MemoryTable  # noqa: PLC0415 - as above
 
         large = None
         if large_payloads:
@@ -174,14 +176,12 @@ class Queue(Producer):
 
             large = LargeValues(MemoryBlobs(), host=host)
         store = Store(MemoryTable(), lifetimes=lifetimes, host=host, large=large)
-        from lifoq.schedules.memory import MemoryGroup  # noqa: PLC0415 - as above
-
-        return cls(store, host=host, schedules=MemoryGroup(host.now))
+        return cls(store, host=host, schedule_group=MemoryGroup(host.now))
 
     @property
     def schedules(self) -> "Schedules":
-        """The schedules that clients of the queue make. ``QueueMisconfigured`` for a queue that
-        takes none."""
+        """The schedules that clients of the queue make, as ``Schedules``. Raises
+        ``QueueMisconfigured`` if the queue takes none."""
         if self.schedule_group is None:
             raise QueueMisconfigured(
                 "this queue takes no schedules: deploy it with schedules=True, and connect with it "

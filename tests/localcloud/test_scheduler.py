@@ -59,6 +59,29 @@ def test_a_calendar_follows_its_time_zone_through_the_change_of_the_clocks():
     assert following("at(2026-03-28T14:00:00)", "Europe/Berlin") == "2026-03-28 13:00:00"
 
 
+BACK = datetime(2026, 10, 24, 22, 0, tzinfo=UTC)
+"""Midnight in Berlin, before the clocks are put back from 3:00 to 2:00, at 1:00 in UTC."""
+
+
+@pytest.mark.parametrize(
+    ("expression", "moment", "expected"),
+    [
+        # In the night to 29 March clocks go from 2:00 to 3:00.
+        ("cron(30 2 * * ? *)", NOON, "2026-03-30 00:30:00"),
+        ("cron(30 2 29 3 ? 2026)", NOON, None),
+        ("cron(30 * * * ? *)", datetime(2026, 3, 29, 0, 45, tzinfo=UTC), "2026-03-29 01:30:00"),
+        ("cron(30 2 * * ? *)", BACK, "2026-10-25 00:30:00"),
+        ("cron(30 2 * * ? *)", datetime(2026, 10, 25, 0, 30, tzinfo=UTC), "2026-10-26 01:30:00"),
+        # While the clocks show the same hour once more.
+        ("cron(* * * * ? *)", datetime(2026, 10, 25, 1, 5, tzinfo=UTC), "2026-10-25 02:00:00"),
+    ],
+)
+def test_a_time_that_clocks_skip_does_not_come_and_one_that_they_show_twice_comes_once(
+    expression, moment, expected
+):
+    assert following(expression, "Europe/Berlin", moment) == expected
+
+
 INVALID = (
     "soon",
     "rate(5)",
