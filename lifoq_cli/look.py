@@ -265,16 +265,18 @@ def wait(session: Session, task_ids: tuple[str, ...], timeout: float) -> None:
     where one has not ended in time.
     """
     several, ends = len(set(task_ids)) > 1, set[int]()
-    what = f"{len(set(task_ids)):,} tasks" if several else harmless(task_ids[0])
-    with progress(f"waiting for {what}, {spoken(timeout)} at the most"):
-        for outcome in session.queue.wait_many(task_ids, timeout=timeout):
-            if outcome.error is not None:
-                session.tell(str(outcome.error))
-                ends.add(_status(outcome.error))
-            elif several:
-                print_json({"task_id": outcome.task_id, "result": outcome.result()}, indent=None)
-            else:
-                print_json(outcome.result())
+    ended = session.queue.wait_many(task_ids, timeout=timeout)
+    if not several:  # else each line tells that it goes on
+        with progress(f"waiting for {harmless(task_ids[0])}, {spoken(timeout)} at the most"):
+            ended = iter(list(ended))
+    for outcome in ended:
+        if outcome.error is not None:
+            session.tell(str(outcome.error))
+            ends.add(_status(outcome.error))
+        elif several:
+            print_json({"task_id": outcome.task_id, "result": outcome.result()}, indent=None)
+        else:
+            print_json(outcome.result())
     if ends:
         raise click.exceptions.Exit(min(ends))
 
