@@ -1,5 +1,7 @@
 """The group of schedules that a queue's clients make at run time."""
 
+from typing import Final
+
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_scheduler as scheduler
@@ -12,7 +14,7 @@ from lifoq_cdk.findings import accept_wildcard, allow
 from lifoq_cdk.function import QueueFunction
 from lifoq_cdk.schedule import service_role
 
-SERVICE = "scheduler.amazonaws.com"
+SERVICE: Final = "scheduler.amazonaws.com"
 
 
 class ScheduleGroup(Construct):

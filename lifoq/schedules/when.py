@@ -134,7 +134,7 @@ def check_time_zone(name: str) -> None:
     """Raise InvalidInput where the name is no time zone."""
     # Empty where Python has no time zone database, as in some slim containers: AWS judges then.
     known = zoneinfo.available_timezones()
-    if known and name not in known:
+    if not isinstance(name, str) or (known and name not in known):
         close = difflib.get_close_matches(str(name), known, n=1)
         remedy = f"did you mean {close[0]}" if close else "choose one such as Europe/Berlin"
         raise InvalidInput("time_zone", name, f"is no time zone: {remedy}")

@@ -156,6 +156,7 @@ def test_bad_input_is_refused_by_its_name_and_no_schedule_is_made(world, refused
         (partial(cron, 8), r"expression=8: must be text"),
         (partial(cron, f"{'1,' * 200}1 8 * * ? *"), r"is longer than the 256 characters"),
         (partial(cron, "0 8 * * ? *", time_zone="Europe/Berln"), r"did you mean Europe/Berlin"),
+        (partial(cron, "0 8 * * ? *", time_zone=None), r"time_zone=None: is no time zone"),
         (partial(every, 90), r"interval=90: must be whole minutes"),
         (partial(every, 0), r"interval=0: must be whole minutes"),
         (partial(every, "1h"), r"interval='1h': must be a number of seconds or a timedelta"),

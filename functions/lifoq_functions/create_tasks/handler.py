@@ -1,4 +1,5 @@
-"""CreateTasksFunction: the scheduled generator, of recurring tasks and of load for trials."""
+"""CreateTasksFunction: the scheduled generator, of recurring tasks and of load for trials; and
+ScheduledTasksFunction, which puts the tasks of schedules that clients make."""
 
 import time
 from collections.abc import Mapping
