@@ -720,7 +720,7 @@ def test_schedules_are_listed_by_their_names_and_deleted(queue, console):
     for number in range(60):
         queue.schedules.put(f"tidy-{number}", every(3600), "tidy")
     shown = console.page("/schedules?prefix=tenant")
-    assert 'tenant-42 cron(0 8 * * ? *) Europe/Berlin report.send { "text": "<b>" }' in shown
+    assert 'tenant-42 cron(0 8 * * ? *) Europe/Berlin report.send {"text": "<b>"}' in shown
     assert "deadline 30 min" in shown
     assert "tidy" not in shown
     assert "There are more: say how their names begin." in console.page("/schedules")
