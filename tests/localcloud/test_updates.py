@@ -197,7 +197,7 @@ IN_PLACE = {
     "function settings": Case(
         "AWS::Lambda::Function",
         FUNCTION,
-        {"Timeout": 9, "Environment": {"Variables": {"A": "1"}}, **TAGS},
+        {"Timeout": 9, "Environment": {"Variables": {"ONE": "1"}}, **TAGS},
         function,
     ),
     "log retention": Case("AWS::Logs::LogGroup", {}, {"RetentionInDays": 7}, group),
