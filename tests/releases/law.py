@@ -93,15 +93,21 @@ def _shorter(old: Template, new: Template) -> Iterator[str]:
         before, after = (property_of(one, place) or for_ever for one in (old, new))
         if after < before:
             yield f"has the {place} {after}, and had {before}"
-    rules = {rule["Id"]: rule for rule in _rules(old)}
-    for rule in _rules(new):
-        before = rules.get(rule["Id"], {}).get("ExpirationInDays", for_ever)
-        if rule.get("ExpirationInDays", for_ever) < before:
-            yield f"forgets {rule.get('Prefix', 'all')} after {rule['ExpirationInDays']} days"
+    rules = _days(new)
+    for prefix, days in _days(old).items():
+        sooner = min((n for covers, n in rules.items() if prefix.startswith(covers)), default=days)
+        if sooner < days:
+            yield f"forgets {prefix or 'all'} after {sooner} days"
 
 
-def _rules(bucket: Template) -> list[dict[str, Any]]:
-    return property_of(bucket, "/properties/LifecycleConfiguration/Rules") or []
+def _days(bucket: Template) -> dict[str, int]:
+    """Return the days after which a bucket forgets objects, by the beginning of their names."""
+    rules = property_of(bucket, "/properties/LifecycleConfiguration/Rules") or []
+    return {
+        rule.get("Prefix", ""): rule["ExpirationInDays"]
+        for rule in rules
+        if "ExpirationInDays" in rule
+    }
 
 
 def _table(old: Template, new: Template) -> Iterator[str]:
