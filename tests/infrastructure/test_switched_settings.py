@@ -5,6 +5,8 @@ Once it is tried with all settings together, on the local cloud.
 """
 
 import inspect
+import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -25,6 +27,7 @@ from tests.infrastructure.everything import (
     properties,
 )
 from tests.infrastructure.updates import refused
+from tests.localcloud import asked
 
 
 def switched_off() -> Iterator[Callable[[cdk.App], None]]:
@@ -59,13 +62,48 @@ def test_each_setting_can_be_switched_on_off_and_on_again():
 
 
 @pytest.mark.prove
-def test_after_each_deployment_the_cdk_cli_sees_no_difference(tmp_path):
+def test_after_each_deployment_services_say_its_settings_and_the_cdk_cli_sees_no_difference(
+    tmp_path,
+):
     beyond = {"existing_sources", "protected"}
     with LocalCloud(tmp_path) as cloud:
+        told = []
         for off in (beyond, SWITCHES | properties().keys(), beyond):
             assembly = synthesized(everything(off=off)).assembly
             cloud.deploy(assembly)
             cloud.cdk(assembly, "diff", "--all", "--fail", "--method=template")
+            told.append(states(cloud))
+        first, without, again = told
+        assert again == first
+        changed = {kind for (_, kind), one in without.items() if one != first[_, kind]}
+        assert changed >= ON_AND_OFF
+
+
+ON_AND_OFF = {
+    *("AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard", "AWS::DynamoDB::Table"),
+    *("AWS::IAM::Role", "AWS::Lambda::EventSourceMapping"),
+    *("AWS::Lambda::Function", "AWS::Logs::LogGroup", "AWS::S3::Bucket", "AWS::SNS::Topic"),
+    *("AWS::SQS::Queue", "AWS::SSM::Parameter", "AWS::Scheduler::Schedule"),
+}
+"""The types of which some resource is there with all settings and without, and not the same."""
+
+
+def states(cloud: LocalCloud) -> dict[tuple[str, str], str]:
+    """Return what the services say of each resource, by logical id and type, with logical ids in
+    the place of the physical ones, since a resource that comes back has another."""
+    cloudformation = cloud.client("cloudformation")
+    names, found = {}, {}
+    for stack in cloudformation.describe_stacks()["Stacks"]:
+        for one in cloudformation.list_stack_resources(StackName=stack["StackName"])[
+            "StackResourceSummaries"
+        ]:
+            place, kind = one["LogicalResourceId"], one["ResourceType"]
+            names[re.split("[/:]", one["PhysicalResourceId"])[-1]] = place
+            told = asked.state(cloud.client, kind, one["PhysicalResourceId"])
+            found[place, kind] = json.dumps(told, sort_keys=True, default=str)
+    made_up = sorted((re.escape(one) for one in names if len(one) > 5), key=len, reverse=True)
+    pattern = re.compile("|".join(made_up))
+    return {key: pattern.sub(lambda met: names[met[0]], one) for key, one in found.items()}
 
 
 def unknown_here(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
@@ -76,7 +114,7 @@ def unknown_here(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterato
             kind = old[logical_id]["Type"]
             if types.is_stand_in(kind):
                 continue
-            known = types.changeable()[kind]
+            known = types.class_of(kind)
             both = (one.get("Properties", {}) for one in (old[logical_id], new[logical_id]))
             for name in changes.between(*both) - changes.in_place(known) - changes.replacing(known):
                 if not inventory.does_nothing(kind, name):

@@ -24,7 +24,6 @@ class DeployedRole(Role, CloudFormationModel):
             "Policies",
         }
     )
-    REPLACED = frozenset({"Path", "RoleName"})
 
     @classmethod
     def create_from_cloudformation_json(
@@ -89,7 +88,6 @@ class DeployedManagedPolicy(ManagedPolicy, CloudFormationModel):
     """moto's managed policy, which moto neither changes nor deletes."""
 
     CHANGES = frozenset({"Groups", "PolicyDocument", "Roles", "Users"})
-    REPLACED = frozenset({"Description", "ManagedPolicyName", "Path"})
 
     @classmethod
     def change(cls, resource: ManagedPolicy, properties: Properties, before: Properties) -> None:

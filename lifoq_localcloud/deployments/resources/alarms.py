@@ -29,7 +29,6 @@ CloudWatchResponse.put_composite_alarm = CloudWatchResponse.put_metric_alarm  # 
 
 class _AnyAlarm(Resource):
     NAME_PROPERTY = "AlarmName"
-    REPLACED = frozenset({"AlarmName"})
     KIND: ClassVar[str]
     PUT: ClassVar[str]
     """The operation that makes one."""
@@ -66,7 +65,6 @@ class DeployedDashboard(Dashboard, CloudFormationModel):
     """moto's dashboard. For each change moto would make another one, by another name."""
 
     CHANGES = frozenset({"DashboardBody"})
-    REPLACED = frozenset({"DashboardName"})
 
     @classmethod
     def change(cls, resource: Dashboard, properties: Properties, before: Properties) -> None:  # noqa: ARG003 - as for all types

@@ -18,7 +18,6 @@ class DeployedBucket(FakeBucket, CloudFormationModel):
             *("PublicAccessBlockConfiguration", "Tags", "VersioningConfiguration"),
         }
     )
-    REPLACED = frozenset({"BucketName", "BucketNamePrefix", "BucketNamespace"})
 
     @classmethod
     def create_from_cloudformation_json(

@@ -1,15 +1,15 @@
 """Changes of a deployed resource: its type's class says which properties can be changed in place,
-and which make CloudFormation replace it.
+and AWS's schema of the type which make CloudFormation replace it.
 
 A class has, beside what moto wants of it:
 
 - ``CHANGES``: the properties that ``change`` brings to the service.
-- ``REPLACED``: the properties whose reference says "Update requires: Replacement".
+- ``REPLACED``: properties that CloudFormation's reference replaces by, and the schema does not.
 - ``change(resource, properties, before)``: give a resource its new properties.
 - ``check(properties, before)``, if the service refuses some changes: raise its sentence.
 - ``destroy(resource)``, where moto does not delete as AWS does.
 
-A type without them can be created and deleted, and not be changed.
+A type without them can be created, replaced and deleted.
 """
 
 import json
@@ -18,6 +18,7 @@ from typing import Any
 from lifoq_localcloud.basics.account import ACCOUNT, REGION
 from lifoq_localcloud.deployments.resources import tags
 from lifoq_localcloud.deployments.resources.resource import Properties
+from lifoq_localcloud.service_rules import templates
 
 
 def in_place(kind: Any) -> frozenset[str]:
@@ -28,7 +29,8 @@ def in_place(kind: Any) -> frozenset[str]:
 
 def replacing(kind: Any) -> frozenset[str]:
     """The properties of a type whose change makes another resource of it."""
-    return getattr(kind, "REPLACED", frozenset())
+    own: frozenset[str] = getattr(kind, "REPLACED", frozenset())
+    return own | templates.replaced_by(kind.cloudformation_type())
 
 
 def check(kind: Any, properties: Properties, before: Properties) -> None:

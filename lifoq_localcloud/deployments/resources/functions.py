@@ -3,13 +3,7 @@
 import base64
 from typing import Any, Final
 
-from moto.awslambda.models import (
-    EventSourceMapping,
-    LambdaFunction,
-    LambdaVersion,
-    LayerVersion,
-    Permission,
-)
+from moto.awslambda.models import EventSourceMapping, LambdaFunction
 from moto.awslambda.utils import get_backend as lambda_backend
 from moto.core.common_models import CloudFormationModel
 
@@ -38,7 +32,6 @@ class DeployedFunction(LambdaFunction, CloudFormationModel):
         *("Architectures", "Code", "LoggingConfig", "ReservedConcurrentExecutions"),
         *("TracingConfig",),
     }
-    REPLACED = frozenset({"FunctionName", "PackageType", "TenancyConfig"})
 
     @classmethod
     def create_from_cloudformation_json(
@@ -84,12 +77,6 @@ class DeployedMapping(EventSourceMapping, CloudFormationModel):
             "TumblingWindowInSeconds",
         }
     )
-    REPLACED = frozenset(
-        {
-            *("EventSourceArn", "SelfManagedEventSource", "StartingPosition"),
-            "StartingPositionTimestamp",
-        }
-    )
 
     @classmethod
     def create_from_cloudformation_json(
@@ -116,49 +103,28 @@ class DeployedMapping(EventSourceMapping, CloudFormationModel):
         )
 
 
-class DeployedPermission(Permission, CloudFormationModel):
-    """moto's permission, whose every change is another one."""
-
-    REPLACED = frozenset(
-        {
-            *("Action", "EventSourceToken", "FunctionName", "FunctionUrlAuthType"),
-            *("InvokedViaFunctionUrl", "Principal", "PrincipalOrgID", "SourceAccount"),
-            "SourceArn",
-        }
-    )
-
-
-class DeployedLayer(LayerVersion, CloudFormationModel):
-    """moto's version of a layer, whose every change is another one."""
-
-    REPLACED = frozenset(
-        {
-            *("CompatibleArchitectures", "CompatibleRuntimes", "Content", "Description"),
-            *("LayerName", "LicenseInfo"),
-        }
-    )
-
-
-class DeployedVersion(LambdaVersion, CloudFormationModel):
-    """moto's version of a function, whose every change is another one."""
-
-    REPLACED = frozenset(
-        {
-            *("CodeSha256", "Description", "FunctionName", "ProvisionedConcurrencyConfig"),
-            "RuntimePolicy",
-        }
-    )
-
-
 def is_broker(arn: Any) -> bool:
     """True if the ARN is an Amazon MQ broker's."""
     return isinstance(arn, str) and arn.startswith("arn:") and arn.split(":")[2] == "mq"
 
 
+class DeployedPermission(Resource, CloudFormationModel):
+    """A statement of a function's policy, which moto does not take away again."""
+
+    TYPE = "AWS::Lambda::Permission"
+
+    def create(self) -> None:
+        self.name = self.name[-100:]  # as long as Lambda takes it; its end is random
+        client("lambda").add_permission(StatementId=self.name, **self.properties)
+
+    def remove(self) -> None:
+        function = self.properties["FunctionName"]
+        client("lambda").remove_permission(FunctionName=function, StatementId=self.name)
+
+
 class EventInvokeConfig(Resource, CloudFormationModel):
     TYPE = "AWS::Lambda::EventInvokeConfig"
     CHANGES = frozenset({"DestinationConfig", "MaximumEventAgeInSeconds", "MaximumRetryAttempts"})
-    REPLACED = frozenset({"FunctionName", "Qualifier"})
 
     def create(self) -> None:
         settings = {k: v for k, v in self.properties.items() if k != "Qualifier"}

@@ -8,7 +8,6 @@ from lifoq_localcloud.deployments.resources.resource import Properties, Resource
 class HttpApi(Resource, CloudFormationModel):
     TYPE = "AWS::ApiGatewayV2::Api"
     CHANGES = frozenset({"Description", "Name"})
-    REPLACED = frozenset({"ProtocolType"})
 
     def create(self) -> None:
         names = ("Description", "Name", "ProtocolType")
@@ -35,7 +34,6 @@ class HttpApi(Resource, CloudFormationModel):
 class HttpIntegration(Resource, CloudFormationModel):
     TYPE = "AWS::ApiGatewayV2::Integration"
     CHANGES = frozenset({"IntegrationUri", "PayloadFormatVersion"})
-    REPLACED = frozenset({"ApiId"})
 
     def create(self) -> None:
         names = ("ApiId", "IntegrationType", "IntegrationUri", "PayloadFormatVersion")
@@ -52,7 +50,6 @@ class HttpIntegration(Resource, CloudFormationModel):
 class HttpRoute(Resource, CloudFormationModel):
     TYPE = "AWS::ApiGatewayV2::Route"
     CHANGES = frozenset({"AuthorizationType", "RouteKey", "Target"})
-    REPLACED = frozenset({"ApiId"})
 
     def create(self) -> None:
         names = ("ApiId", "RouteKey", "Target", "AuthorizationType")
@@ -69,7 +66,6 @@ class HttpRoute(Resource, CloudFormationModel):
 
 class HttpStage(Resource, CloudFormationModel):
     TYPE = "AWS::ApiGatewayV2::Stage"
-    REPLACED = frozenset({"ApiId", "StageName"})
 
     def create(self) -> None:
         client("apigatewayv2").create_stage(**given(self, "ApiId", "StageName"))

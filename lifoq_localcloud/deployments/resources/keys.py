@@ -46,4 +46,3 @@ class EncryptionKey(Resource, CloudFormationModel):
 
 class DeployedAlias(ByMoto, Alias, CloudFormationModel):
     CHANGES = frozenset({"TargetKeyId"})
-    REPLACED = frozenset({"AliasName"})

@@ -13,7 +13,6 @@ class DeployedLogGroup(LogGroup, CloudFormationModel):
     """moto's log group, which moto does not change."""
 
     CHANGES = frozenset({"KmsKeyId", "RetentionInDays"})
-    REPLACED = frozenset({"LogGroupName"})
 
     @classmethod
     def create_from_cloudformation_json(
@@ -37,4 +36,3 @@ class DeployedLogGroup(LogGroup, CloudFormationModel):
 
 class DeployedLogPolicy(ByMoto, LogResourcePolicy, CloudFormationModel):
     CHANGES = frozenset({"PolicyDocument"})
-    REPLACED = frozenset({"PolicyName"})

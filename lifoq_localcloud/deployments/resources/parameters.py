@@ -11,7 +11,6 @@ class Parameter(Resource, CloudFormationModel):
     TYPE = "AWS::SSM::Parameter"
     NAME_PROPERTY = "Name"
     CHANGES = frozenset({"AllowedPattern", "DataType", "Description", "Tier", "Type", "Value"})
-    REPLACED = frozenset({"Name"})
 
     def create(self) -> None:
         given = {name: self.properties[name] for name in self.CHANGES & self.properties.keys()}

@@ -31,7 +31,6 @@ class DeployedQueue(Queue, CloudFormationModel):
     """moto's queue, of which it changes two attributes only."""
 
     CHANGES = frozenset(_DEFAULTS)
-    REPLACED = frozenset({"FifoQueue", "QueueName"})
 
     @classmethod
     def change(cls, resource: Queue, properties: Properties, before: Properties) -> None:

@@ -30,8 +30,6 @@ class Resource:
     NAME_PROPERTY: ClassVar[str] = ""
     CHANGES: ClassVar[frozenset[str]] = frozenset()
     """The properties that :meth:`update` brings to the service."""
-    REPLACED: ClassVar[frozenset[str]] = frozenset()
-    """The properties whose change makes another resource of it, as on AWS."""
 
     def __init__(self, name: str, properties: Properties) -> None:
         self.name = name

@@ -1,9 +1,9 @@
-"""EventBridge's rules and buses."""
+"""EventBridge's rules."""
 
 import json
 
 from moto.core.common_models import CloudFormationModel
-from moto.events.models import EventBus, Rule
+from moto.events.models import Rule
 
 from lifoq_localcloud.deployments.resources.resource import Properties, client
 
@@ -14,7 +14,6 @@ class DeployedRule(Rule, CloudFormationModel):
     CHANGES = frozenset(
         {"Description", "EventPattern", "RoleArn", "ScheduleExpression", "State", "Targets"}
     )
-    REPLACED = frozenset({"EventBusName", "Name"})
 
     @classmethod
     def change(cls, resource: Rule, properties: Properties, before: Properties) -> None:
@@ -41,7 +40,3 @@ class DeployedRule(Rule, CloudFormationModel):
         if targets:
             events.remove_targets(Rule=resource.name, **named, Ids=[one["Id"] for one in targets])
         events.delete_rule(Name=resource.name, **named)
-
-
-class DeployedBus(EventBus, CloudFormationModel):
-    REPLACED = frozenset({"Name"})

@@ -19,7 +19,6 @@ class Schedule(Resource, CloudFormationModel):
     TYPE = "AWS::Scheduler::Schedule"
     NAME_PROPERTY = "Name"
     CHANGES = _SETTINGS
-    REPLACED = frozenset({"Name"})
 
     def create(self) -> None:
         client("scheduler").create_schedule(**{**self.properties, "Name": self.name})
@@ -42,7 +41,6 @@ class Schedule(Resource, CloudFormationModel):
 class ScheduleGroup(Resource, CloudFormationModel):
     TYPE = "AWS::Scheduler::ScheduleGroup"
     NAME_PROPERTY = "Name"
-    REPLACED = frozenset({"Name"})
 
     def create(self) -> None:
         client("scheduler").create_schedule_group(Name=self.name)

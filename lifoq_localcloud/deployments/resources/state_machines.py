@@ -16,7 +16,6 @@ class StateMachine(Resource, CloudFormationModel):
     CHANGES = frozenset(
         {"DefinitionString", "LoggingConfiguration", "RoleArn", "TracingConfiguration"}
     )
-    REPLACED = frozenset({"StateMachineName", "StateMachineType"})
 
     def create(self) -> None:
         answer = client("stepfunctions").create_state_machine(

@@ -28,9 +28,7 @@ class DeployedTable(Resource, CloudFormationModel):
             *("StreamSpecification", "TimeToLiveSpecification"),
         }
     )
-    REPLACED = frozenset(
-        {"ImportSourceSpecification", "KeySchema", "LocalSecondaryIndexes", "TableName"}
-    )
+    REPLACED = frozenset({"LocalSecondaryIndexes"})
 
     @classmethod
     def create_from_cloudformation_json(

@@ -48,6 +48,10 @@ _CALLS: Final[dict[str, tuple[_Calls, Callable[[Any], str]]]] = {
         _Calls(service="cloudwatch", resource="ResourceARN"),
         lambda one: one.get_cfn_attribute("Arn"),
     ),
+    "AWS::CloudWatch::CompositeAlarm": (
+        _Calls(service="cloudwatch", resource="ResourceARN"),
+        lambda one: one.get_cfn_attribute("Arn"),
+    ),
     "AWS::DynamoDB::Table": (
         _Calls(service="dynamodb", resource="ResourceArn"),
         lambda one: one.get_cfn_attribute("Arn"),

@@ -19,7 +19,6 @@ class Subscription(Resource, CloudFormationModel):
             *("RedrivePolicy", "SubscriptionRoleArn"),
         }
     )
-    REPLACED = frozenset({"Endpoint", "Protocol", "TopicArn"})
 
     def create(self) -> None:
         answer = client("sns").subscribe(
@@ -78,7 +77,6 @@ class DeployedTopic(Topic, CloudFormationModel):
     """moto's topic. For each change moto would make another one, with another ARN."""
 
     CHANGES = frozenset(_DEFAULTS)
-    REPLACED = frozenset({"FifoTopic", "TopicName"})
 
     @classmethod
     def change(cls, resource: Topic, properties: Properties, before: Properties) -> None:

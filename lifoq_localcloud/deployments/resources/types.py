@@ -22,7 +22,7 @@ from lifoq_localcloud.deployments.resources import (  # noqa: F401 - moto finds 
     tables,
     topics,
 )
-from lifoq_localcloud.deployments.resources.changes import in_place, replacing
+from lifoq_localcloud.deployments.resources.changes import in_place
 from lifoq_localcloud.deployments.resources.resource import Client, StandIn, call_by
 from lifoq_localcloud.moto_adapter.patch import replace
 
@@ -47,7 +47,7 @@ def install(client: Client) -> None:
     parsing.get_model_list.cache_clear()
     parsing.get_model_map.cache_clear()
     parsing.get_name_type_map.cache_clear()
-    replace(parsing, "resource_class_from_type", _class_of)
+    replace(parsing, "resource_class_from_type", class_of)
     resolve = CloudFormationBackend._resolve_update_parameters  # noqa: SLF001 - no public way
 
     def resolve_update_parameters(
@@ -76,21 +76,18 @@ def install(client: Client) -> None:
 
 
 def changeable() -> dict[str, type[Any]]:
-    """Return the classes of the types whose resources can change, by the names of the types."""
+    """Return the classes of the types that are changed in place, by the names of the types."""
     found = parsing.get_model_map()
-    return {
-        name: found[name]
-        for name in sorted(found)
-        if in_place(found[name]) or replacing(found[name])
-    }
+    return {name: found[name] for name in sorted(found) if in_place(found[name])}
 
 
 def is_stand_in(resource_type: str) -> bool:
     """True if a resource of this type only has an id here, and does nothing."""
-    return _class_of(resource_type) is StandIn
+    return class_of(resource_type) is StandIn
 
 
-def _class_of(resource_type: str) -> type[Any]:
+def class_of(resource_type: str) -> type[Any]:
+    """Return the class that makes resources of a type."""
     if resource_type.startswith(NOTHING_BEHIND):
         return StandIn
     return parsing.get_model_map().get(resource_type, StandIn)
