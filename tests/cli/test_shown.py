@@ -16,8 +16,13 @@ from lifoq_cli import look, smoke, watch
 from lifoq_cli.doctor import command as doctor
 from lifoq_cli.doctor.finding import Finding
 
-HOSTILE = "\x1b[2J \x1b]0;title\x07 \x9b31m \u202eabc \x7f [/x] [red]r[/red] :heart: \r\b"
-UNSEEN = re.compile(r"[^\n\x20-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\U0010ffff]")
+HOSTILE = (
+    "\x1b[2J \x1b]0;title\x07 \x9b31m \u202eabc \u200b \ufeff \x7f [/x] [red]r[/red] :heart: \r\b"
+)
+UNSEEN = re.compile(
+    r"[^\n\x20-\x7e\xa0-\xac\xae-\u200a\u200c-\u2027\u202f-\u205f\u2061-\u2065\u206a-\ud7ff"
+    r"\ue000-\ufefe\uff00-\U0010ffff]"
+)
 
 
 def hostile(name: str) -> str:
