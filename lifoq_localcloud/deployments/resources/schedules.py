@@ -9,8 +9,8 @@ from lifoq_localcloud.deployments.resources.resource import Properties, Resource
 
 _SETTINGS: Final = frozenset(
     {
-        *("ActionAfterCompletion", "Description", "EndDate", "FlexibleTimeWindow", "KmsKeyArn"),
-        *("ScheduleExpression", "ScheduleExpressionTimezone", "StartDate", "State", "Target"),
+        *("Description", "EndDate", "FlexibleTimeWindow", "KmsKeyArn", "ScheduleExpression"),
+        *("ScheduleExpressionTimezone", "StartDate", "State", "Target"),
     }
 )
 
