@@ -27,6 +27,7 @@ _OTHERWISE: Final = {
     "expression": "cron",
     "interval": "every",
     "moment": "at",
+    "task_id": "task_ids",
 }
 """Options that say what the library calls otherwise, by its name."""
 
@@ -69,5 +70,5 @@ def _said(parameter: click.Parameter, error: InvalidInput, context: click.Contex
     text = harmless(str(value))
     shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
     if isinstance(parameter, click.Argument):
-        return f"{(parameter.metavar or str(parameter.name).upper()).strip('[]')} '{shown}'"
+        return f"{(parameter.metavar or str(parameter.name).upper()).strip('[].')} '{shown}'"
     return f"{max(parameter.opts, key=len)} {shown or repr(shown)}"
