@@ -12,7 +12,7 @@ RETENTION_DAYS: Final = (
 )
 """The days that PutRetentionPolicy takes
 (https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html)."""
-MOST_PARAMETER_LETTERS: Final = {"Advanced": 8_192}
+MOST_PARAMETER_LETTERS: Final = {"Advanced": 8_192, "Intelligent-Tiering": 8_192}
 MOST_STANDARD_LETTERS: Final = 4_096
 _PARAMETER: Final = re.compile(r"(?!/?ssm)/?[\w.-]+(/[\w.-]+)*", re.ASCII | re.IGNORECASE)
 _MALFORMED: Final = "MalformedPolicyDocument"

@@ -11,12 +11,14 @@ from typing import Any
 
 import boto3
 import pytest
+from aws_cdk import assertions
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from lifoq_localcloud import LocalCloud
-from lifoq_localcloud.service_rules import templates
+from lifoq_localcloud.service_rules import calls, templates
 from lifoq_localcloud.service_rules.refused import RefusedError
+from tests.localcloud import common_application
 from tests.localcloud.harness import zipped
 
 ACCOUNT = "123456789012"
@@ -780,6 +782,57 @@ def test_what_aws_refuses_is_refused_with_its_code(arranged, service, operation,
     assert told in error["Message"]
 
 
+ALIAS = f"arn:aws:lambda:us-east-1:{ACCOUNT}:function:one-with-a-name:prod"
+EVERY_OPERATOR = {
+    "source": [{"prefix": "a"}, {"suffix": "z"}, {"wildcard": "*"}, {"equals-ignore-case": "Q"}],
+    "detail": {
+        "a": [{"anything-but": {"prefix": "x"}}, {"anything-but": ["a", 1]}],
+        "b": [{"prefix": {"equals-ignore-case": "x"}}, {"cidr": "10.0.0.0/8"}],
+        "c": [{"numeric": [">", 0, "<=", 5]}, {"exists": False}, None, True, 1.5],
+        "$or": [{"d": [1]}, {"e": [{"numeric": ["=", 1]}]}],
+    },
+}
+ALLOWED: list[tuple[str, str, Call]] = [
+    (
+        *("lambda", "UpdateFunctionConfiguration"),
+        {"FunctionName": ALIAS, "Timeout": 900, "MemorySize": 10_240},
+    ),
+    ("lambda", "CreateFunction", function(**variables(AB="x" * 4_087))),
+    (
+        *("lambda", "CreateEventSourceMapping"),
+        mapping(BatchSize=10_000, MaximumBatchingWindowInSeconds=300, FunctionName=ALIAS),
+    ),
+    (
+        *("scheduler", "CreateSchedule"),
+        schedule(ScheduleExpression="at(2030-01-01T00:00:00)", ActionAfterCompletion="DELETE"),
+    ),
+    ("events", "PutRule", pattern(**EVERY_OPERATOR)),
+    ("events", "PutRule", {"Name": "r", "ScheduleExpression": "cron(0 4 ? * MON-FRI *)"}),
+    ("stepfunctions", "CreateStateMachine", machine(states(A={"Type": "Fail"}), name="ä-x.y")),
+    ("sqs", "SendMessage", {"QueueUrl": QUEUE, "MessageBody": "a\n\t\U0001f600"}),
+    ("sns", "Publish", {"PhoneNumber": "+1", "Message": "x"}),
+    ("ssm", "PutParameter", {"Name": "/a/b-c.d_e", "Value": "x" * 4_096, "Type": "String"}),
+    (
+        *("ssm", "PutParameter"),
+        {"Name": "a", "Value": "x" * 8_192, "Type": "String", "Tier": "Intelligent-Tiering"},
+    ),
+    (
+        *("iam", "PutRolePolicy"),
+        {
+            "RoleName": "a+=,.@-_b",
+            "PolicyName": "p",
+            "PolicyDocument": '{"Statement": {"Effect": "Deny", "NotAction": "x"}}',
+        },
+    ),
+    ("logs", "CreateLogGroup", {"logGroupName": "/aws/lambda/x.y_z-#1"}),
+]
+
+
+@pytest.mark.parametrize(("service", "operation", "call"), ALLOWED)
+def test_what_aws_takes_at_its_bounds_is_not_refused(service, operation, call):
+    calls.check(service, operation, call)
+
+
 def resource(kind: str, **properties: Any) -> dict[str, Any]:
     return {"Resources": {"It": {"Type": kind, "Properties": properties}}}
 
@@ -889,3 +942,16 @@ def test_iam_resources_need_a_capability(arranged):
 
     assert create("plain", ["CAPABILITY_IAM"])
     assert create("named", ["CAPABILITY_NAMED_IAM"], RoleName="mine")
+
+
+def test_what_the_cdk_makes_of_its_own_constructs_is_not_refused():
+    """Nor is a definition of states that it writes, once the deployment has filled it in."""
+    template = assertions.Template.from_stack(common_application.build()).to_json()
+    templates.check(template)
+    (one,) = (
+        found["Properties"]["DefinitionString"]
+        for found in template["Resources"].values()
+        if found["Type"] == "AWS::StepFunctions::StateMachine"
+    )
+    parts = [part if isinstance(part, str) else "arn:aws:it" for part in one["Fn::Join"][1]]
+    calls.check("stepfunctions", "CreateStateMachine", machine("".join(parts)))
