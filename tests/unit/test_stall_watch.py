@@ -112,3 +112,10 @@ def test_a_rate_limit_of_the_queue_or_of_a_type_asks_for_more_patience():
     assert patience(WorkerSettings(rate_limit=0.01), registry) == 1000
     registry.task("slow", rate_limit=0.001)(lambda _, __: None)
     assert patience(WorkerSettings(rate_limit=0.01), registry) == 10_000
+
+
+def test_a_rate_per_key_asks_for_patience_until_the_next_start_of_a_key():
+    registry = Registry()
+    registry.task("often", rate_per_key=0.1)(lambda _, __: None)
+    registry.task("hourly", rate_per_key=1 / 3600)(lambda _, __: None)
+    assert patience(WorkerSettings(), registry) == pytest.approx(STALL_PATIENCE + 3600)

@@ -36,10 +36,12 @@ UNCLAIMED: Final = frozenset({Status.PENDING.value, Status.CANCELLED.value})
 
 def patience(settings: WorkerSettings, registry: Registry) -> float:
     """Return the seconds without a claim after which the queue stands still. They are more if a
-    rate limit lets tasks start rarely."""
+    rate limit, or a rate per key, lets tasks start rarely."""
     rates = [settings.rate_limit, *(kind.rate_limit for kind in registry)]
     slowest = min((rate for rate in rates if rate is not None), default=1.0)
-    return max(STALL_PATIENCE, STARTS_MISSED / slowest)
+    # Where all that waits is of one key, nothing is claimed for an interval, and all is well.
+    intervals = (1 / kind.rate_per_key for kind in registry if kind.rate_per_key is not None)
+    return max(STALL_PATIENCE + max(intervals, default=0.0), STARTS_MISSED / slowest)
 
 
 class StallWatch:
