@@ -1,6 +1,7 @@
 """A group of schedules in EventBridge Scheduler."""
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from functools import cached_property, partial
@@ -17,6 +18,8 @@ from lifoq.schedules.when import When
 
 _MOVED: Final = 5
 """Times that a put begins anew, because others made or deleted the schedule in between."""
+_OF_TIMES: Final = re.compile("schedule ?expression", re.IGNORECASE)
+"""Words of Scheduler's refusals that are about the times."""
 
 
 class _NotThere(Exception):
@@ -167,7 +170,7 @@ def _meaning(
     """Translate what Scheduler answers to one call."""
     from lifoq.aws.errors import DENIED, code_of, message_of  # noqa: PLC0415 - as above
 
-    code, message, creates = code_of(error), message_of(error), operation == "create_schedule"
+    code, message = code_of(error), message_of(error)
     meanings: dict[str, Exception] = {
         "ConflictException": _Conflict(),
         "ResourceNotFoundException": _NotThere(),
@@ -175,13 +178,19 @@ def _meaning(
             f"no more schedules may be made: {message}"
         ),
     }
-    if creates:
+    if operation in ("create_schedule", "list_schedules"):  # which ask for no schedule by its name
         meanings["ResourceNotFoundException"] = QueueMisconfigured(
             f"there is no schedule group {group} in this account and region: deploy the queue with "
             "schedules=True, and connect anew"
         )
     if (expression := parameters.get("ScheduleExpression")) is not None:
-        meanings["ValidationException"] = InvalidInput("when", expression, message)
+        # Scheduler has one code for the times and for the target: its role, say.
+        of_times = _OF_TIMES.search(message) is not None
+        meanings["ValidationException"] = (
+            InvalidInput("when", expression, message)
+            if of_times
+            else QueueMisconfigured(f"EventBridge Scheduler refuses the schedule: {message}")
+        )
     if code in DENIED:
         return QueueMisconfigured(
             "this caller may not make, read or delete schedules of the queue: let it by "

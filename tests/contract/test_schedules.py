@@ -263,8 +263,8 @@ class Refusing:
         codes = self._codes.get(name)
         if not codes:
             return getattr(self._client, name)
-        code = codes.pop(0)
-        answer = {"Error": {"Code": code, "Message": "said so"}}
+        code, _, message = codes.pop(0).partition(": ")
+        answer = {"Error": {"Code": code, "Message": message or "said so"}}
 
         def refuse(**_: Any) -> Any:
             raise ClientError(answer, self._client.meta.method_to_api_mapping[name])  # type: ignore[arg-type]
@@ -293,7 +293,16 @@ def test_a_put_begins_anew_where_another_client_was_faster(in_moto, name):
         ("AccessDeniedException", QueueMisconfigured, r"let it by grant_schedule \(said so\)"),
         ("ResourceNotFoundException", QueueMisconfigured, "there is no schedule group"),
         ("ServiceQuotaExceededException", QueueMisconfigured, "no more schedules .*: said so"),
-        ("ValidationException", InvalidInput, r"when='rate\(1 hour\)': said so"),
+        (
+            "ValidationException: Invalid Schedule Expression rate(1 hour).",
+            InvalidInput,
+            r"when='rate\(1 hour\)': Invalid Schedule Expression",
+        ),
+        (
+            "ValidationException: The execution role you provide must allow AWS to assume it.",
+            QueueMisconfigured,
+            "refuses the schedule: The execution role",
+        ),
         ("ThrottlingException", StoreUnavailable, "ThrottlingException: said so"),
     ],
 )
@@ -302,6 +311,13 @@ def test_what_scheduler_refuses_is_told_in_a_sentence(in_moto, code, error, told
     group._client = Refusing(group._client, create_schedule=[code])
     with pytest.raises(error, match=told):
         in_moto.schedules.put("a", HOURLY, "report.send")
+
+
+def test_schedules_cannot_be_listed_where_their_group_is_gone(in_moto):
+    group: Any = in_moto.queue.schedule_group
+    group._client = Refusing(group._client, list_schedules=["ResourceNotFoundException"])
+    with pytest.raises(QueueMisconfigured, match="there is no schedule group"):
+        in_moto.schedules.list()
 
 
 def test_a_schedule_that_this_library_has_not_made_is_named_and_replaced_by_a_put(
