@@ -15,6 +15,7 @@ from lifoq_cdk.function import QueueFunction
 from lifoq_cdk.schedule import service_role
 
 SERVICE: Final = "scheduler.amazonaws.com"
+LIST: Final = "ListSchedules"
 
 
 class ScheduleGroup(Construct):
@@ -54,17 +55,29 @@ class ScheduleGroup(Construct):
         if not grant.success:
             problem = "is of another account, and EventBridge Scheduler lets nobody in from there"
             raise InvalidInput("grantee", str(grantee), f"{problem}: grant to a role of this one")
-        grant = grant.combine(_grant(grantee, ["scheduler:ListSchedules"], "*"))
         passes = iam.Grant.add_to_principal(
             grantee=grantee,
             actions=["iam:PassRole"],
             resource_arns=[self._role.role_arn],
             conditions={"StringEquals": {"iam:PassedToService": SERVICE}},
         )
+        _grant_list(grantee)
         if isinstance(principal := grantee.grant_principal, Construct):  # a function's role
             accept_wildcard(principal, schedules, "The schedules of one group, by whatever names.")
-            accept_wildcard(principal, "*", "The list of schedules knows no resources.")
         return grant.combine(passes)
+
+
+def _grant_list(grantee: iam.IGrantable) -> None:
+    """Let ``grantee`` list schedules. Of a role that CDK makes, by a policy of its own: that this
+    one names no resources is accepted, and nothing that the role may do otherwise."""
+    principal, actions = grantee.grant_principal, ["scheduler:ListSchedules"]
+    if not isinstance(principal, iam.Role):
+        _grant(grantee, actions, "*")
+    elif principal.node.try_find_child(LIST) is None:
+        policy = iam.Policy(principal, LIST)
+        policy.add_statements(iam.PolicyStatement(actions=actions, resources=["*"]))
+        policy.attach_to_role(principal)
+        accept_wildcard(policy, "*", "The list of schedules knows no resources.")
 
 
 def _grant(grantee: iam.IGrantable, actions: list[str], resource: str) -> iam.Grant:

@@ -272,7 +272,8 @@ def test_a_container_image_takes_the_place_of_the_package(stack, tmp_path):
 def test_whoever_is_granted_schedules_may_make_those_of_the_queue_and_put_nothing(stack):
     queue = LifoQueue(stack, "Queue", tasks=TASKS, schedules=True)
     shop = function(stack, "Shop")
-    queue.grant_schedule(shop)
+    for _ in range(2):  # to grant again changes nothing
+        queue.grant_schedule(shop)
 
     template = template_of(stack)
     verbs = {f"scheduler:{verb}Schedule" for verb in ("Create", "Delete", "Get", "Update")}
@@ -280,7 +281,10 @@ def test_whoever_is_granted_schedules_may_make_those_of_the_queue_and_put_nothin
         *verbs,
         *("scheduler:ListSchedules", "iam:PassRole", "ssm:GetParameter"),
     }
-    (policy,) = resources(template, "AWS::IAM::Policy", "ShopServiceRole")
+    (policy,) = resources(template, "AWS::IAM::Policy", "ShopServiceRoleDefault")
+    (of_list,) = resources(template, "AWS::IAM::Policy", "ShopServiceRoleList")
+    assert "*" in str(of_list)
+    assert "'*'" not in str(policy)
     statements = {str(one["Action"]): one for one in policy["PolicyDocument"]["Statement"]}
     (group,) = (
         name
