@@ -97,6 +97,23 @@ def invoked(client: Client, name: str) -> Any:
 
 TAGS = {"Tags": [{"Key": "team", "Value": "pictures"}]}
 
+RULES = [
+    {"Status": "Enabled", "ExpirationInDays": 3, "Id": "short", "Prefix": "a/"},
+    {
+        "Status": "Enabled",
+        "Id": "long",
+        "NoncurrentVersionExpiration": {"NoncurrentDays": 9, "NewerNoncurrentVersions": 2},
+        "Prefix": "b/",
+        "TagFilters": [{"Key": "kept", "Value": "long"}],
+        "Transitions": [{"StorageClass": "GLACIER", "TransitionInDays": "30"}],
+    },
+    {
+        "Status": "Disabled",
+        "Id": "parts",
+        "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 1},
+    },
+]
+
 IN_PLACE = {
     "SQS delay": Case("AWS::SQS::Queue", {}, {"DelaySeconds": 7}),
     "SQS retention": Case("AWS::SQS::Queue", {}, {"MessageRetentionPeriod": 600}),
@@ -161,13 +178,7 @@ IN_PLACE = {
         MACHINE,
         {"DefinitionString": MACHINE["DefinitionString"].replace("Succeed", "Fail")},
     ),
-    "bucket": Case(
-        "AWS::S3::Bucket",
-        {},
-        {
-            "LifecycleConfiguration": {"Rules": [{"ExpirationInDays": 3, "Status": "Enabled"}]},
-        },
-    ),
+    "bucket": Case("AWS::S3::Bucket", {}, {"LifecycleConfiguration": {"Rules": RULES}}),
 }
 
 
@@ -457,3 +468,20 @@ def test_an_index_that_is_added_shows_the_items_that_were_there(stack):
         ExpressionAttributeValues={":ann": {"S": "ann"}},
     )["Items"]
     assert [one["id"]["S"] for one in found] == ["2", "1", "0"]
+
+
+def test_every_part_of_a_lifecycle_rule_reaches_the_bucket(stack):
+    rules = {"LifecycleConfiguration": {"Rules": RULES}}
+    name = stack.deploy({"It": of_type("AWS::S3::Bucket", **rules)})["It"]
+    s3 = stack.deployed.client("s3")
+    found = s3.get_bucket_lifecycle_configuration(Bucket=name)["Rules"]
+    short, long, parts = sorted(
+        found, key=lambda rule: ("short", "long", "parts").index(rule["ID"])
+    )
+    assert short["Expiration"] == {"Days": 3}
+    assert short["Filter"] == {"Prefix": "a/"}
+    assert long["Filter"]["And"]["Tags"] == [{"Key": "kept", "Value": "long"}]
+    assert long["NoncurrentVersionExpiration"]["NoncurrentDays"] == 9
+    assert long["Transitions"] == [{"Days": 30, "StorageClass": "GLACIER"}]
+    assert parts["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
+    assert parts["Status"] == "Disabled"

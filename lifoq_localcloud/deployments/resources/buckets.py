@@ -52,10 +52,9 @@ class DeployedBucket(FakeBucket, CloudFormationModel):
 
 
 def _settle_lifecycle(bucket: str, wanted: Any) -> None:
-    rules = (wanted or {}).get("Rules", [])
-    if known := [_lifecycle(rule) for rule in rules if rule.keys() <= _OF_A_RULE]:
+    if rules := [_lifecycle(rule) for rule in (wanted or {}).get("Rules", [])]:
         client("s3").put_bucket_lifecycle_configuration(
-            Bucket=bucket, LifecycleConfiguration={"Rules": known}
+            Bucket=bucket, LifecycleConfiguration={"Rules": rules}
         )
     else:
         client("s3").delete_bucket_lifecycle(Bucket=bucket)
@@ -115,24 +114,50 @@ _SETTLED: Final = {
 }
 """The functions that give a bucket a property; None takes it away."""
 
-_OF_A_RULE: Final = frozenset(
-    {"AbortIncompleteMultipartUpload", "ExpirationInDays", "Id", "Prefix", "Status"}
-)
-"""The parts of a lifecycle rule that lifoq's buckets use. A rule with any other part is passed
-over, as moto does with all rules."""
+_RENAMED: Final = {
+    "ExpirationInDays": ("Expiration", "Days"),
+    "ExpirationDate": ("Expiration", "Date"),
+    "ExpiredObjectDeleteMarker": ("Expiration", "ExpiredObjectDeleteMarker"),
+    "NoncurrentVersionExpirationInDays": ("NoncurrentVersionExpiration", "NoncurrentDays"),
+}
+"""Parts of a lifecycle rule that S3's API has within another part."""
 
 
 def _lifecycle(rule: Properties) -> dict[str, Any]:
     """A rule as S3's API has it."""
-    found: dict[str, Any] = {
-        "Status": rule["Status"],
-        "Filter": {"Prefix": rule.get("Prefix", "")},
-    }
+    found: dict[str, Any] = {"Status": rule["Status"], "Filter": _filter(rule)}
     if "Id" in rule:
         found["ID"] = rule["Id"]
-    if days := rule.get("ExpirationInDays"):
-        found["Expiration"] = {"Days": int(days)}
-    if unfinished := rule.get("AbortIncompleteMultipartUpload"):
-        days = int(unfinished["DaysAfterInitiation"])
-        found["AbortIncompleteMultipartUpload"] = {"DaysAfterInitiation": days}
+    for name, (part, inner) in _RENAMED.items():
+        if name in rule:
+            found.setdefault(part, {})[inner] = _scalar(rule[name])
+    for part in ("AbortIncompleteMultipartUpload", "NoncurrentVersionExpiration"):
+        if part in rule:
+            found[part] = {name: _scalar(value) for name, value in rule[part].items()}
+    for part, days in (("Transition", "Days"), ("NoncurrentVersionTransition", "NoncurrentDays")):
+        moved = [*rule.get(f"{part}s", []), *([rule[part]] if part in rule else [])]
+        if moved:
+            names = {"TransitionInDays": days, "TransitionDate": "Date"}
+            found[f"{part}s"] = [
+                {names.get(name, name): _scalar(value) for name, value in one.items()}
+                for one in moved
+            ]
     return found
+
+
+def _filter(rule: Properties) -> dict[str, Any]:
+    """Return the objects that a rule is for."""
+    sizes = ("ObjectSizeGreaterThan", "ObjectSizeLessThan")
+    wanted: dict[str, Any] = {name: int(rule[name]) for name in sizes if name in rule}
+    if "Prefix" in rule:
+        wanted["Prefix"] = rule["Prefix"]
+    tags = rule.get("TagFilters", [])
+    if len(wanted) + len(tags) > 1:
+        return {"And": {**wanted, **({"Tags": tags} if tags else {})}}
+    return {"Tag": tags[0]} if tags else wanted or {"Prefix": ""}
+
+
+def _scalar(value: Any) -> Any:
+    """Return a number or a truth value where CloudFormation may have its text."""
+    told = text(value)
+    return int(told) if told.isdecimal() else {"true": True, "false": False}.get(told, value)
