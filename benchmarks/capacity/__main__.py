@@ -4,14 +4,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import click
 
 from benchmarks.capacity.laws import LAWS, LIFOQ, fixed
 from benchmarks.capacity.results import Beyond, Change, Loaded, Results, Shared, Steady
 from benchmarks.capacity.trial import BIT, PATIENCE, Done, Outcome, Setup, run
-from benchmarks.record import recording
+from benchmarks.record import HERE, load, recording
 
 TIMES: Final = ("fixed", "uniform", "exponential", "log-normal", "two kinds")
 SEEDS: Final = {1: 2, 4: 2, 16: 1, 64: 1}
@@ -34,16 +34,24 @@ MIDDLE: Final = 16
 MOST: Final = 40
 
 
+FILE: Final = HERE / "capacity" / "results.json"
+
+R = TypeVar("R", Steady, Beyond)
+
+
 @click.command()
 @click.option("--processes", default=2, show_default=True, help="Simulations side by side.")
 @click.option("--few", is_flag=True, help="All laws in front of one and of four servers alone.")
-def main(processes: int, *, few: bool) -> None:
+@click.option("--own", is_flag=True, help="lifoq's law alone: the others' rows stay as they are.")
+def main(processes: int, *, few: bool, own: bool) -> None:
     """Let each law find the capacity of downstreams, in lifoq's own processor."""
     if few:
         _few(processes)
         return
+    kept = Results.model_validate(load(FILE)["results"]) if own else Results()
+    command = f"python -m benchmarks.capacity{' --own' if own else ''}"
     with (
-        recording("capacity", "python -m benchmarks.capacity") as found,
+        recording("capacity", command) as found,
         ProcessPoolExecutor(processes) as pool,
     ):
         rows = [(times, servers, LIFOQ) for times in TIMES for servers in (1, 4, 16)]
@@ -55,6 +63,9 @@ def main(processes: int, *, few: bool) -> None:
         ]
         kinds = [(kind, law) for kind in ("degrades", "times out", "fails") for law in LAWS]
         kinds += [("refuses", law) for law in (LIFOQ, "refusals alone")]
+        if own:
+            rows = [row for row in rows if row[2] == LIFOQ]
+            kinds = [kind for kind in kinds if kind[1] == LIFOQ]
         changes = [
             (times, change)
             for times in ("fixed", "exponential")
@@ -69,12 +80,19 @@ def main(processes: int, *, few: bool) -> None:
         beyonds = [pool.submit(beyond, *each) for each in kinds]
         changeds = [pool.submit(changed, *each) for each in changes]
         found.results = Results(
-            steady=tuple(future.result() for future in steadies),
-            beyond=tuple(future.result() for future in beyonds),
+            steady=_with(kept.steady, [future.result() for future in steadies]),
+            beyond=_with(kept.beyond, [future.result() for future in beyonds]),
             loaded=tuple(future.result() for future in loadeds),
             changes=tuple(future.result() for future in changeds),
             shared=tuple(future.result() for future in crowds),
         )
+
+
+def _with(kept: tuple[R, ...], found: list[R]) -> tuple[R, ...]:
+    """Return what was found with the rows of other laws that are kept, in their order."""
+    own = iter(found)
+    rows = [next(own, row) if row.law == LIFOQ else row for row in kept]
+    return (*rows, *own)
 
 
 def _few(processes: int) -> None:
