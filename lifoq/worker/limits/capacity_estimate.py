@@ -115,7 +115,7 @@ class CapacityEstimate:
         self._degrees = FIRST_DEGREES
         """The number of samples that the variance rests on."""
         self._low_times = deque[float](maxlen=KEPT_TIMES)
-        """Times in seconds at the low level, where no attempt waits."""
+        """Times in seconds at the low level, where few attempts wait."""
 
     def quantile(self, part: float) -> float:
         """Return the capacity below which so large a part of the histogram lies."""
@@ -136,12 +136,11 @@ class CapacityEstimate:
         self._bars = _normed(replace(bar, chance=near(bar)) for bar in self._bars)
 
     def add_low_time(self, seconds: float) -> None:
-        """Keep the time of an attempt that began at the low level."""
+        """Keep the time of an attempt that began at the low level, or in a cycle of one level."""
         self._low_times.append(max(SHORTEST, seconds))
 
     def learn(self, cycle: Cycle) -> None:
-        """Learn from a cycle in which attempts ended in overload, or whose levels can be
-        compared."""
+        """Learn from a cycle in which attempts ended in overload, or whose times tell of c."""
         self._blur()
         if cycle.overloads:
             self._learn_of_overload(cycle)
