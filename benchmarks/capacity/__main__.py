@@ -90,9 +90,9 @@ def main(processes: int, *, few: bool, own: bool) -> None:
 
 def _with(kept: tuple[R, ...], found: list[R]) -> tuple[R, ...]:
     """Return what was found with the rows of other laws that are kept, in their order."""
-    own = iter(found)
-    rows = [next(own, row) if row.law == LIFOQ else row for row in kept]
-    return (*rows, *own)
+    left = list(found)
+    rows = [left.pop(0) if left and row.law == LIFOQ else row for row in kept]
+    return tuple(rows + left)
 
 
 def _few(processes: int) -> None:
