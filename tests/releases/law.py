@@ -28,11 +28,7 @@ HELD: Final[Mapping[str, str]] = {
 }
 """The things that a resource of each type holds, and a new one would not: no update may replace
 it."""
-_SHEDDING: Final = "An alarm holds nothing, and BurnRate rings by the same metric."
-GONE: Final[Mapping[str, str]] = {
-    "AlarmsShedding30A42937": _SHEDDING,
-    "QueueAlarmsSheddingE3452401": _SHEDDING,
-}
+GONE: Final[Mapping[str, str]] = {}
 """Logical ids that a release had and later ones do not have: each with the reason why nobody misses
 what it was."""
 KEPT_LONG: Final[Mapping[str, str]] = {
