@@ -8,6 +8,7 @@ from moto.cloudformation import parsing
 from lifoq_localcloud.moto_adapter.patch import replace
 
 LONGEST: Final = {
+    "AWS::Events::Rule": 64,
     "AWS::IAM::Role": 64,
     "AWS::Lambda::Function": 64,
     "AWS::Scheduler::Schedule": 64,

@@ -70,8 +70,16 @@ def create(
     made.cf_resource_type = template["Type"]
     made.logical_resource_id = logical_id
     made.given_properties = properties
-    if not isinstance(made, StandIn):
-        tags.change(template["Type"], made, properties, before={})
+    try:
+        if hasattr(kind, "complete"):
+            kind.complete(made, copy.deepcopy(properties))
+        if not isinstance(made, StandIn):
+            tags.change(template["Type"], made, properties, before={})
+    except Exception as error:
+        # The stack does not know it yet: left behind, it would keep its name from the next one.
+        for failure in _attempt(_delete, resources, made):
+            raise failure from error
+        raise
     return made
 
 

@@ -1,5 +1,6 @@
 """Schedules of EventBridge Scheduler: an update says anew what happens after the last time, which
-moto leaves as it was."""
+moto leaves as it was. One that says nothing of the state enables the schedule; moto's has none
+then."""
 
 from moto.scheduler.models import Schedule
 from moto.scheduler.responses import EventBridgeSchedulerResponse
@@ -19,6 +20,7 @@ def install() -> None:
         schedule.action_after_completion = response._get_param(  # noqa: SLF001 - as above
             "ActionAfterCompletion"
         )
+        schedule.state = schedule.state or "ENABLED"
         return answer
 
     replace(EventBridgeSchedulerResponse, "update_schedule", update_schedule)

@@ -201,7 +201,7 @@ class Stack:
         call(
             StackName=self.name,
             TemplateBody=self.template(resources),
-            Capabilities=["CAPABILITY_IAM"],
+            Capabilities=["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"],
         )
         return self.deployed.cloud.outputs(self.name)
 
@@ -485,3 +485,69 @@ def test_every_part_of_a_lifecycle_rule_reaches_the_bucket(stack):
     assert long["Transitions"] == [{"Days": 30, "StorageClass": "GLACIER"}]
     assert parts["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
     assert parts["Status"] == "Disabled"
+
+
+def test_a_route_that_the_template_no_longer_has_is_not_answered(stack):
+    def route(key: str) -> Properties:
+        integration = {"Fn::Sub": "integrations/${Integration}"}
+        return of_type(
+            "AWS::ApiGatewayV2::Route", ApiId=ref("Api"), RouteKey=key, Target=integration
+        )
+
+    resources = {
+        **OTHERS,
+        "Function": of_type("AWS::Lambda::Function", **FUNCTION),
+        "Api": of_type("AWS::ApiGatewayV2::Api", Name="api", ProtocolType="HTTP"),
+        "Integration": of_type(
+            "AWS::ApiGatewayV2::Integration",
+            ApiId=ref("Api"),
+            IntegrationType="AWS_PROXY",
+            IntegrationUri=arn("Function"),
+            PayloadFormatVersion="2.0",
+        ),
+        "Kept": route("GET /kept"),
+    }
+    stage = of_type("AWS::ApiGatewayV2::Stage", ApiId=ref("Api"), StageName="$default")
+    api_id = stack.deploy({**resources, "Gone": route("GET /gone"), "Stage": stage})["Api"]
+    stack.deploy(resources)
+    assert stack.status == "UPDATE_COMPLETE"
+    api = stack.deployed.client("apigatewayv2")
+    (left,) = api.get_routes(ApiId=api_id)["Items"]
+    assert left["RouteKey"] == "GET /kept"
+    assert not api.get_stages(ApiId=api_id)["Items"]
+    stack.api.delete_stack(StackName=stack.name)
+    assert api_id not in {one["ApiId"] for one in api.get_apis()["Items"]}
+
+
+def test_a_schedule_whose_state_is_no_longer_said_is_enabled(stack):
+    stack.deploy({**OTHERS, "It": of_type("AWS::Scheduler::Schedule", **SCHEDULE)})
+    silent = {name: value for name, value in SCHEDULE.items() if name != "State"}
+    name = stack.deploy({**OTHERS, "It": of_type("AWS::Scheduler::Schedule", **silent)})["It"]
+    assert stack.deployed.client("scheduler").get_schedule(Name=name)["State"] == "ENABLED"
+    stack.api.delete_stack(StackName=stack.name)
+
+
+MADE_IN_PART = {
+    "role": (
+        of_type("AWS::IAM::Role", **ROLE, RoleName="in-part"),
+        {"ManagedPolicyArns": ["arn:aws:iam::aws:policy/NoSuchPolicy"]},
+    ),
+    "managed policy": (
+        of_type(
+            "AWS::IAM::ManagedPolicy",
+            PolicyDocument=allow("s3:GetObject"),
+            ManagedPolicyName="in-part",
+        ),
+        {"Roles": ["nobody"]},
+    ),
+}
+
+
+@pytest.mark.parametrize(("right", "wrong"), MADE_IN_PART.values(), ids=list(MADE_IN_PART))
+def test_what_fails_in_the_making_does_not_keep_its_name(stack, right, wrong):
+    stack.deploy(OTHERS)
+    stack.deploy({**OTHERS, "It": of_type(right["Type"], **right["Properties"], **wrong)})
+    assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
+    assert stack.deploy({**OTHERS, "It": right})["It"].endswith("in-part")
+    assert stack.status == "UPDATE_COMPLETE"
+    stack.api.delete_stack(StackName=stack.name)

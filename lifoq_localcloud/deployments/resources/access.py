@@ -31,11 +31,13 @@ class DeployedRole(Role, CloudFormationModel):
     ) -> Role:
         properties = cloudformation_json["Properties"]
         own = {name: value for name, value in properties.items() if name != "Policies"}
-        role = Role.create_from_cloudformation_json(
+        return Role.create_from_cloudformation_json(
             resource_name, {**cloudformation_json, "Properties": own}, *place, **more
         )
-        _set_policies(role.name, properties, {})
-        return role
+
+    @classmethod
+    def complete(cls, resource: Role, properties: Properties) -> None:
+        _set_policies(resource.name, properties, {})
 
     @classmethod
     def change(cls, resource: Role, properties: Properties, before: Properties) -> None:
@@ -88,6 +90,21 @@ class DeployedManagedPolicy(ManagedPolicy, CloudFormationModel):
     """moto's managed policy, which moto neither changes nor deletes."""
 
     CHANGES = frozenset({"Groups", "PolicyDocument", "Roles", "Users"})
+
+    @classmethod
+    def create_from_cloudformation_json(
+        cls, resource_name: str, cloudformation_json: Properties, *place: Any, **more: Any
+    ) -> ManagedPolicy:
+        properties = cloudformation_json["Properties"]
+        holders = {f"{kind}s" for kind in _HOLDERS}
+        own = {name: value for name, value in properties.items() if name not in holders}
+        return ManagedPolicy.create_from_cloudformation_json(
+            resource_name, {**cloudformation_json, "Properties": own}, *place, **more
+        )
+
+    @classmethod
+    def complete(cls, resource: ManagedPolicy, properties: Properties) -> None:
+        _attach(resource.arn, properties, {})
 
     @classmethod
     def change(cls, resource: ManagedPolicy, properties: Properties, before: Properties) -> None:

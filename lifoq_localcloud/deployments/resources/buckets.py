@@ -20,16 +20,8 @@ class DeployedBucket(FakeBucket, CloudFormationModel):
     )
 
     @classmethod
-    def create_from_cloudformation_json(
-        cls, resource_name: str, cloudformation_json: Properties, *place: Any, **more: Any
-    ) -> FakeBucket:
-        bucket = FakeBucket.create_from_cloudformation_json(
-            resource_name, cloudformation_json, *place, **more
-        )
-        properties = cloudformation_json.get("Properties", {})
-        for name in properties.keys() & _SETTLED.keys():
-            _SETTLED[name](bucket.name, properties[name])
-        return bucket
+    def complete(cls, resource: FakeBucket, properties: Properties) -> None:
+        cls.change(resource, properties, {})
 
     @classmethod
     def change(cls, resource: FakeBucket, properties: Properties, before: Properties) -> None:

@@ -7,6 +7,8 @@ A class has, beside what moto wants of it:
 - ``REPLACED``: properties that CloudFormation's reference replaces by, and the schema does not.
 - ``change(resource, properties, before)``: give a resource its new properties.
 - ``check(properties, before)``, if the service refuses some changes: raise its sentence.
+- ``complete(resource, properties)``, where moto makes less of a resource than its template says:
+  make the rest. If it fails, the resource is deleted.
 - ``destroy(resource)``, where moto does not delete as AWS does.
 
 A type without them can be created, replaced and deleted.

@@ -46,6 +46,9 @@ class HttpIntegration(Resource, CloudFormationModel):
         names = ("ApiId", "IntegrationUri", "PayloadFormatVersion")
         client("apigatewayv2").update_integration(IntegrationId=self.name, **given(self, *names))
 
+    def remove(self) -> None:
+        client("apigatewayv2").delete_integration(**given(self, "ApiId"), IntegrationId=self.name)
+
 
 class HttpRoute(Resource, CloudFormationModel):
     TYPE = "AWS::ApiGatewayV2::Route"
@@ -63,6 +66,9 @@ class HttpRoute(Resource, CloudFormationModel):
             AuthorizationType=self.properties.get("AuthorizationType", "NONE"),
         )
 
+    def remove(self) -> None:
+        client("apigatewayv2").delete_route(**given(self, "ApiId"), RouteId=self.name)
+
 
 class HttpStage(Resource, CloudFormationModel):
     TYPE = "AWS::ApiGatewayV2::Stage"
@@ -70,6 +76,9 @@ class HttpStage(Resource, CloudFormationModel):
     def create(self) -> None:
         client("apigatewayv2").create_stage(**given(self, "ApiId", "StageName"))
         self.name = self.properties["StageName"]
+
+    def remove(self) -> None:
+        client("apigatewayv2").delete_stage(**given(self, "ApiId", "StageName"))
 
 
 def given(resource: Resource, *names: str) -> Properties:

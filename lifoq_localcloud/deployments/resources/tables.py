@@ -37,8 +37,9 @@ class DeployedTable(Resource, CloudFormationModel):
         Table.create_from_cloudformation_json(resource_name, cloudformation_json, *place)
         return super().create_from_cloudformation_json(resource_name, cloudformation_json, *place)
 
-    def create(self) -> None:
-        self._settle(self.properties.keys(), {})
+    @classmethod
+    def complete(cls, resource: Self, properties: Properties) -> None:
+        resource._settle(properties.keys(), {})
 
     @classmethod
     def check(cls, properties: Properties, before: Properties) -> None:

@@ -29,17 +29,6 @@ from lifoq_localcloud.moto_adapter.patch import replace
 NOTHING_BEHIND: Final = ("Custom::", "AWS::EC2::")
 """Networks: nothing is needed of them here, and moto deletes them in an order that fails."""
 
-LONGEST_NAMES: Final = {
-    "AWS::Events::Rule": 64,
-    "AWS::IAM::Role": 64,
-    "AWS::Lambda::Function": 64,
-    "AWS::Scheduler::Schedule": 64,
-    "AWS::Scheduler::ScheduleGroup": 64,
-    "AWS::SQS::Queue": 80,
-    "AWS::StepFunctions::StateMachine": 80,
-}
-"""The most letters of a name, for the types whose names are short."""
-
 
 def install(client: Client) -> None:
     """Teach moto these types. A type that neither of us knows becomes a ``StandIn``."""
@@ -62,17 +51,6 @@ def install(client: Client) -> None:
         return resolve(backend, instance, known)
 
     replace(CloudFormationBackend, "_resolve_update_parameters", resolve_update_parameters)
-    generate = parsing.generate_resource_name
-
-    def generate_resource_name(resource_type: str, stack_name: str, logical_id: str) -> str:
-        """Cut a name that CloudFormation makes up to what the service takes, behind which stands
-        what makes it unique."""
-        name = generate(resource_type, stack_name, logical_id)
-        head, _, unique = name.rpartition("-")
-        room = LONGEST_NAMES.get(resource_type, len(name)) - len(unique) - 1
-        return name if len(head) <= room else f"{head[:room].rstrip('-')}-{unique}"
-
-    replace(parsing, "generate_resource_name", generate_resource_name)
 
 
 def changeable() -> dict[str, type[Any]]:
