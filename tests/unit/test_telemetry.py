@@ -29,6 +29,7 @@ from lifoq import (
     Retry,
     StoreUnavailable,
     WorkerSettings,
+    telemetry,
 )
 from lifoq.items.traceparent import EXAMPLE
 from lifoq.telemetry import conventions
@@ -279,6 +280,22 @@ def test_a_handler_that_hangs_ends_its_span_when_its_time_is_over(spans, bench):
     assert process.attributes["error.type"] == "TimeoutError"
     assert process.status.status_code is StatusCode.ERROR
     assert 3 <= (process.end_time - process.start_time) / 1e9 < 4
+
+
+def test_a_span_ends_though_the_time_of_its_task_was_over_before_it_began(
+    spans, bench, monkeypatch
+):
+    begin = telemetry.call_span
+
+    def late(*tasks, **terms):
+        bench.sleep(3.5)  # OpenTelemetry is imported by the first span
+        return begin(*tasks, **terms)
+
+    monkeypatch.setattr(telemetry, "call_span", late)
+    bench.handle("a", timeout=3, max_attempts=1)
+    bench.put("a")
+    bench.run(linger=5)
+    assert named(spans(), "process a").attributes["error.type"] == "TimeoutError"
 
 
 def test_a_cancelled_attempt_and_one_that_lost_its_lease_say_so(spans, bench):

@@ -266,6 +266,9 @@ class AttemptThreads:
         call.span = telemetry.call_span(tasks, batched=batched, now=self._host.now())
         if call.span is None:
             return nullcontext()
+        for attempt in attempts:  # whose time was over before there was a span to be told
+            if attempt.settled is not None:
+                _tell_span(attempt.settled, decided=self._host.now())
         if (own := call.span.traceparent) is not None:
             for attempt in attempts:
                 attempt.task = replace(attempt.task, traceparent=own)
@@ -329,9 +332,7 @@ class AttemptThreads:
         except Exception as error:
             log.exception("task %s could not be settled", attempt.task.task_id)
             settled = Settled(attempt=attempt, how=Settlement.UNSETTLED, unexpected=error)
-        if (span := attempt.call.span) is not None:
-            task_id, is_fault = attempt.task.task_id, settled.is_fault
-            span.settled(task_id, settled.error, is_fault=is_fault, decided=decided)
+        _tell_span(settled, decided=decided)
         self._mailbox.put(settled)
 
     def _write(self, attempt: Attempt, outcome: Outcome) -> Settled:
@@ -396,3 +397,12 @@ class AttemptThreads:
             self._mailbox.put(NotRenewed(attempt))
         except Exception as error:  # noqa: BLE001  (the run ends by it)
             self._mailbox.put(NotRenewed(attempt, error))
+
+
+def _tell_span(settled: Settled, *, decided: int) -> None:
+    """Tell the span of the call how an attempt has ended, if there is one, and does not know.
+    ``decided``: when the outcome was known, in epoch microseconds."""
+    attempt = settled.attempt
+    if (span := attempt.call.span) is not None:
+        task_id, is_fault = attempt.task.task_id, settled.is_fault
+        span.settled(task_id, settled.error, is_fault=is_fault, decided=decided)
