@@ -5,6 +5,7 @@ import re
 import zoneinfo
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Final
 
 from lifoq.errors import InvalidInput
@@ -132,8 +133,7 @@ def check_expression(field: str, expression: str) -> None:
 
 def check_time_zone(name: str) -> None:
     """Raise InvalidInput where the name is no time zone."""
-    # Empty where Python has no time zone database, as in some slim containers: AWS judges then.
-    known = zoneinfo.available_timezones()
+    known = _time_zones()
     if not isinstance(name, str) or (known and name not in known):
         close = difflib.get_close_matches(str(name), known, n=1)
         remedy = f"did you mean {close[0]}" if close else "choose one such as Europe/Berlin"
@@ -157,6 +157,14 @@ def _checked(field: str, given: Any, expression: str, time_zone: str) -> When:
         problem = f"is no schedule expression: {reason}"
         raise InvalidInput(field, given, problem) from error
     return When(expression, time_zone)
+
+
+@cache
+def _time_zones() -> frozenset[str]:
+    """Return the names of all time zones. Python looks through its database for each answer, which
+    takes longer than a call of AWS. Empty where it has no database, as in some slim containers: AWS
+    judges then."""
+    return frozenset(zoneinfo.available_timezones())
 
 
 def passed(when: When, now: datetime) -> bool:
