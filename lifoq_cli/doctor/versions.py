@@ -24,8 +24,6 @@ def versions(patient: Patient) -> Iterator[Finding]:
     table, each as it tells it itself."""
     deployed, here = patient.parts.release, lifoq.__version__
     patient.versions |= {LIBRARY: here, FUNCTIONS: deployed}
-    if (table := _of_table(patient)) is not None:
-        patient.versions[TABLE] = table
     if numbers(deployed) != numbers(here):
         older = numbers(here) < numbers(deployed)
         yield Finding(
@@ -33,14 +31,18 @@ def versions(patient: Patient) -> Iterator[Finding]:
             meaning="What one writes, the other may not understand.",
             remedy=f"pip install 'lifoq=={deployed}'" if older else patient.deploy,
         )
-    if table is not None and numbers(table) != numbers(deployed):
+    yield from _workers(patient)
+    # The last, since few callers may read tags: what was found before is told nevertheless.
+    if (table := _of_table(patient)) is None:
+        return
+    patient.versions[TABLE] = table
+    if numbers(table) != numbers(deployed):
         yield Finding(
             wrong=f"The table was deployed by lifoq {table}, the functions by {deployed}.",
             meaning="The last deployment left one of their stacks out: the table may lack what the "
             "functions read.",
             remedy=patient.deploy,
         )
-    yield from _workers(patient)
 
 
 def _of_table(patient: Patient) -> str | None:

@@ -329,6 +329,19 @@ def test_a_library_that_is_older_than_the_queue_is_told_so():
     assert finding.remedy == "pip install 'lifoq==99.1.0'"
 
 
+def test_who_may_not_read_tags_is_told_of_other_versions_all_the_same():
+    denied = NotAllowed("dynamodb:ListTagsOfResource", "grant it")
+    results = examined(
+        get_parameter=only(PARTS, parameter(NEWER)), list_tags_of_resource=denied, get_item=WORKS
+    )
+    (result,) = [one for one in results if one.findings]
+    assert [one.wrong.split(",")[0] for one in result.findings] == [
+        "The functions were deployed by lifoq 99.1.0",
+        "The worker a host runs lifoq 0.0.9",
+    ]
+    assert result.not_checked == "grant it"
+
+
 def test_a_pause_is_told_with_who_made_it():
     made = PauseNote(by="lifoq smoke", who="ada@laptop, process 7", at=0, passing=True)
     note = {"Item": {"payload": {"S": json.dumps(asdict(made))}}}
