@@ -28,6 +28,8 @@ class Stream(Protocol):
 
     journal: Journal
     id: str
+    beginning: int
+    """The position in the journal of the stream's first write."""
 
     def record(self, write: Write) -> Record: ...
 
@@ -49,7 +51,7 @@ class StreamPoller:
         self._pool = pool
         self._send = send
         self._keep = keep
-        self._position = 0
+        self._position = stream.beginning
         self._stopped = threading.Event()
         threads.start(f"the mapping of {config.source_arn}", self._run, self._stopped)
 

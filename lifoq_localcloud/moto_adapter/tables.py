@@ -39,6 +39,7 @@ class JournaledShard(StreamShard):
         self.journal = Journal()
         self.items = self.journal.committed  # type: ignore[assignment] # for its length: LATEST
         self.by_ttl = False
+        self.beginning = 0
 
     def add(self, old: Item | None, new: Item | None) -> None:
         item: Any = old if old is not None else new
@@ -113,10 +114,12 @@ class JournaledTable(Table):
         return bool(recovery["PointInTimeRecoveryStatus"] == "ENABLED")
 
     def set_stream_specification(self, streams: dict[str, Any] | None) -> None:
-        """The journal is there from the beginning, and outlives changes of the stream."""
+        """The journal is there from the beginning, and outlives changes of the stream. A stream
+        that is switched on has no write from before."""
         journaled = self.stream_shard
         super().set_stream_specification(streams)
         self.stream_shard = journaled or JournaledShard(self.account_id, self)
+        self.shard.beginning = len(self.journal.committed)
 
     def commit(self) -> None:
         for write in self.journal.commit():

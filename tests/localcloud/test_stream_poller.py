@@ -41,6 +41,7 @@ class Following:
     the pool of the function that follows it."""
 
     id = "shard"
+    beginning = 0
     config = SimpleNamespace(arn="arn:aws:lambda:us-east-1:1:function:follower")
 
     def __init__(self, written: str, answer: Answer, *, age: int = 0, **settings: Any) -> None:

@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 
 from tests.localcloud import asked
 from tests.localcloud.asked import Client
+from tests.localcloud.harness import eventually
 from tests.localcloud.template import arn, of_type, ref
 
 Properties = dict[str, Any]
@@ -550,4 +551,49 @@ def test_what_fails_in_the_making_does_not_keep_its_name(stack, right, wrong):
     assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
     assert stack.deploy({**OTHERS, "It": right})["It"].endswith("in-part")
     assert stack.status == "UPDATE_COMPLETE"
+    stack.api.delete_stack(StackName=stack.name)
+
+
+def test_a_number_may_be_the_value_of_a_parameter(stack):
+    alarm = of_type(
+        "AWS::CloudWatch::Alarm",
+        ActionsEnabled="false",
+        ComparisonOperator="GreaterThanThreshold",
+        EvaluationPeriods="2",
+        MetricName="errors",
+        Namespace="shop",
+        Period=60,
+        Statistic="Sum",
+        Threshold=ref("Most"),
+    )
+    template = {
+        "Parameters": {"Most": {"Type": "Number", "Default": 1.5}},
+        "Resources": {"It": alarm},
+        "Outputs": {"It": {"Value": ref("It")}},
+    }
+    stack.api.create_stack(StackName=stack.name, TemplateBody=json.dumps(template))
+    name = stack.deployed.cloud.outputs(stack.name)["It"]
+    cloudwatch = stack.deployed.client("cloudwatch")
+    (found,) = cloudwatch.describe_alarms(AlarmNames=[name])["MetricAlarms"]
+    assert (found["Threshold"], found["EvaluationPeriods"]) == (1.5, 2)
+    assert found["ActionsEnabled"] is False
+    stack.api.delete_stack(StackName=stack.name)
+
+
+def test_a_stream_that_is_switched_on_has_no_write_from_before(stack):
+    deployed = stack.deployed
+    name = stack.deploy({"It": of_type("AWS::DynamoDB::Table", **TABLE)})["It"]
+    dynamodb = deployed.client("dynamodb")
+    dynamodb.put_item(TableName=name, Item={"id": {"S": "before"}})
+    followed = {**TABLE, "StreamSpecification": {"StreamViewType": "KEYS_ONLY"}}
+    mapping = of_type(
+        "AWS::Lambda::EventSourceMapping",
+        FunctionName=deployed.ids["Follower"],
+        EventSourceArn=arn("It", "StreamArn"),
+        StartingPosition="TRIM_HORIZON",
+    )
+    stack.deploy({"It": of_type("AWS::DynamoDB::Table", **followed), "Mapping": mapping})
+    dynamodb.put_item(TableName=name, Item={"id": {"S": "after"}})
+    records = eventually(deployed.records)
+    assert [one["dynamodb"]["Keys"]["id"]["S"] for one in records] == ["after"]
     stack.api.delete_stack(StackName=stack.name)

@@ -1,13 +1,22 @@
 """A resource of a stack as moto wants it, and the client by which it is made."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 Properties = dict[str, Any]
 Client = Callable[[str], Any]
 """A boto3 client of this cloud, by the service's name."""
 
 _client: Client | None = None
+
+_OF_TEXT: Final[dict[str, Callable[[str], Any]]] = {
+    "integer": int,
+    "long": int,
+    "float": float,
+    "double": float,
+    "boolean": lambda value: value.lower() == "true",
+}
+"""What a text in a template stands for, by the type that the service's model has there."""
 
 
 def call_by(new_client: Client) -> None:
@@ -17,9 +26,32 @@ def call_by(new_client: Client) -> None:
 
 
 def client(service: str) -> Any:
+    """Return the client, which takes the texts that a template may have for numbers, such as the
+    value of a parameter."""
     if _client is None:
         raise RuntimeError("The resource types are not installed.")
-    return _client(service)
+    found = _client(service)
+    found.meta.events.register("provide-client-params", _typed_parameters, unique_id="template")
+    return found
+
+
+def _typed_parameters(params: Properties, model: Any, **_: Any) -> Properties:
+    return params if model.input_shape is None else _typed(params, model.input_shape)
+
+
+def _typed(value: Any, shape: Any) -> Any:
+    """Return a property as the service's model wants it."""
+    match shape.type_name, value:
+        case "structure", dict():
+            known = shape.members
+            return {k: _typed(v, known[k]) if k in known else v for k, v in value.items()}
+        case "map", dict():
+            return {k: _typed(v, shape.value) for k, v in value.items()}
+        case "list", list():
+            return [_typed(one, shape.member) for one in value]
+        case kind, str() if kind in _OF_TEXT:
+            return _OF_TEXT[kind](value)
+    return value
 
 
 class Resource:
