@@ -2,11 +2,12 @@
 limits for itself: in virtual time."""
 
 from collections import Counter
+from functools import partial
 from typing import Any, Final
 
 import pytest
 
-from lifoq import NewTask
+from lifoq import Context, NewTask
 from lifoq.errors import QueueMisconfigured
 from lifoq.items.quota_table import QuotaTable, SharedLimit, quota_table_id
 from tests.virtual.bench import Bench
@@ -128,4 +129,31 @@ def test_the_example_of_the_page_is_what_the_code_does():
     assert lent(23) == [(2, 10), (2, 0)]
     assert lent(52.3)[1] == (2, 0)
     assert lent(53.5) == [(4, 10)]
+    bench.scheduler.close()
+
+
+@pytest.mark.parametrize("seconds", [0.3, 1, 5])
+def test_a_worker_that_comes_late_has_an_even_part_once_tasks_of_the_other_have_ended(seconds):
+    bench, shared = Bench(), SharedLimit(in_flight=10)
+    running: list[int] = []
+    most = 0
+
+    def work(payload: int, _context: Context) -> None:
+        nonlocal most
+        running.append(payload)
+        most = max(most, len(running))
+        bench.sleep(bench.draw.uniform(0.5, 1.5) * seconds)  # they end one by one
+        running.remove(payload)
+
+    bench.registry.task("long", in_flight=shared.in_flight)(work)
+    bench.put_many("long", 400)
+    for at in (0, 5):
+        machine = bench.new_machine()
+        run = bench.processor(machine, in_flight=10, shared_limits=True, window=60).run
+        bench.beside(partial(machine.spawn, run, "run"), at=at)
+    bench.sleep(5 + 2 + seconds)
+    item = bench.table.get(quota_table_id("long"))
+    assert [entry.has.slots for entry in QuotaTable.of(item, shared).entries.values()] == [5, 5]
+    assert len(running) >= 9
+    assert most == 10
     bench.scheduler.close()

@@ -176,7 +176,8 @@ class Limits:
     @property
     def full_of_hung(self) -> bool:
         """True if handlers that hang take all slots."""
-        return self._is_full_of_hung("", self._of_all)
+        with self._lock:
+            return self._is_full_of_hung("", self._of_all)
 
     @property
     def hung_types(self) -> list[str]:

@@ -3,17 +3,19 @@
 The life of a quota, in numbers. A task type may have ten tasks at work over all workers
 (``in_flight=10``), and workers A and B have none of it.
 
-1. Four tasks wait at A, and nothing but this limit stands in their way. ``ask`` makes a renewal due
-   at once. The run waits for its answer, 0.1 s at the most (``ANSWER_PATIENCE``).
+1. A has four free slots, and a task waits that nothing but this limit keeps from starting. ``ask``
+   makes a renewal due at once. The run waits for its answer, 0.1 s at the most
+   (``ANSWER_PATIENCE``).
 2. ``renewal`` makes a background call. It writes A into the limit's quota table: A has 4 slots and
    wants 4. ``take_answer`` takes the answer: A may start tasks on its 4 slots for 5 s from when the
    write was sent (``QUOTA_LASTS``).
 3. While A uses the quota or wants more, it reads the quota table every 0.5 s (``RENEW_EVERY``), and
    writes when something changes or when 1.5 s have passed since its last write (``RENEW_AFTER``).
 4. B wants ten slots and gets the six that are free. Then A wants eight. An even division gives each
-   five: B's next renewals tell it so, and B gives one slot back as soon as one of its six tasks has
-   ended. A has five then.
-5. A has used one slot at a time for a second: its next renewal gives the others back.
+   five: B's next renewals tell it so. When the first of its six tasks has ended, B starts no other
+   on that slot, and its next renewal gives the slot back. A has five then.
+5. No other task was inside at A when one entered, for a second: A's next renewal gives all slots
+   but that one back.
 6. A cannot reach DynamoDB: 5 s after its last write was sent its quota has run out, and A starts
    nothing more on it. No task that A runs is leased beyond the quota's end and one lease more
    (``lease_left``). So others may take A's slots when that time is over, and the clocks' greatest
@@ -162,7 +164,8 @@ class Quota:
         return 0.0 if self.bucket is None else self.bucket.wait()
 
     def wait_of_any(self) -> float:
-        """Return ``wait``; but 0 where the quota may grow once a task waits that would use it."""
+        """Return the seconds for which a poll would be useless: ``wait``, but 0 where a waiting
+        task, once found, could ask for more."""
         return 0.0 if any(map(self._may_grow, self._lacking)) else self.wait()
 
     @property
@@ -170,7 +173,15 @@ class Quota:
         """The number of tasks that may enter beside those inside, whatever the rate."""
         if not self.usable:
             return 0
-        return math.inf if self.shared.in_flight is None else self._has.slots - self.inside
+        if self.shared.in_flight is None:
+            return math.inf
+        return max(0, self._may_fill - self.inside)
+
+    @property
+    def _may_fill(self) -> int:
+        """The slots on which tasks may run. A slot above the fair part is not filled again once its
+        task has ended, so that the next renewal can give it back."""
+        return min(self._has.slots, self._fair.slots)
 
     @property
     def usable(self) -> bool:
@@ -231,7 +242,7 @@ class Quota:
     @property
     def _all_taken(self) -> bool:
         """True if the quota has slots, and none of them is free: more shards would not help."""
-        return 0 < self._has.slots <= self.inside
+        return self._has.slots > 0 and self._may_fill <= self.inside
 
     def _needs(self, free: int) -> Amount:
         """Return what was used in the last second, and what was asked for and can be used at
