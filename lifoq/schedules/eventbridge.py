@@ -45,7 +45,7 @@ class SchedulerGroup:
         wanted = self._request(schedule)
         for _ in range(_MOVED):
             found = self._found(schedule.name)
-            if found is not None and _says(found, wanted):
+            if found is not None and _says_the_same(found, wanted):
                 return  # to write it again would begin its rate anew
             change = "create_schedule" if found is None else "update_schedule"
             try:
@@ -139,8 +139,23 @@ class SchedulerGroup:
             return new_client("scheduler", **self._arguments)
 
 
+def _says_the_same(found: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    """True if a schedule says all that is wanted, in whatever order its JSON is."""
+    return _says(_in_order(found), _in_order(wanted))
+
+
+def _in_order(said: dict[str, Any]) -> dict[str, Any]:
+    """Return a schedule with the names of its input in the order of the alphabet, if it is JSON."""
+    target = said.get("Target") or {}
+    try:
+        text = json.dumps(json.loads(target["Input"]), sort_keys=True)
+    except (LookupError, ValueError, RecursionError):
+        return said
+    return {**said, "Target": {**target, "Input": text}}
+
+
 def _says(found: dict[str, Any], wanted: dict[str, Any]) -> bool:
-    """True if a schedule says all that is wanted; AWS may tell more of it."""
+    """True if all that is wanted is there, and is so; AWS may tell more."""
     return all(
         _says(found.get(name, {}), value) if isinstance(value, dict) else found.get(name) == value
         for name, value in wanted.items()

@@ -110,6 +110,17 @@ def test_a_put_that_says_the_same_changes_nothing_and_another_one_replaces(world
     assert [one.name for one in world.schedules.list()] == ["a"]
 
 
+def test_the_order_of_names_in_a_payload_says_nothing_and_each_value_does(world):
+    world.schedules.put("a", HOURLY, "report.send", {"tenant": 42, "part": {"x": 1, "y": 2}})
+    first = world.schedules.get("a")
+    world.host.advance(60)
+    world.schedules.put("a", HOURLY, "report.send", {"part": {"y": 2, "x": 1}, "tenant": 42})
+    assert world.schedules.get("a") == first
+    for terms in ({"key": "42"}, {}):  # a term more, and one less
+        world.schedules.put("a", HOURLY, "report.send", {"tenant": 42}, **terms)
+        assert world.schedules.get("a").task.key == terms.get("key")
+
+
 def test_schedules_are_listed_by_the_beginning_of_their_names_and_deleted_once(world):
     for name in ("b", "tenant-1", "tenant-2"):
         world.schedules.put(name, HOURLY, "report.send")
