@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 
 from tests.localcloud import asked
 from tests.localcloud.asked import Client
-from tests.localcloud.harness import eventually
+from tests.localcloud.harness import CODE_BUCKET, eventually
 from tests.localcloud.template import arn, of_type, ref
 
 Properties = dict[str, Any]
@@ -597,3 +597,32 @@ def test_a_stream_that_is_switched_on_has_no_write_from_before(stack):
     records = eventually(deployed.records)
     assert [one["dynamodb"]["Keys"]["id"]["S"] for one in records] == ["after"]
     stack.api.delete_stack(StackName=stack.name)
+
+
+def test_a_nested_stack_is_updated_where_it_is_and_tells_its_outputs(stack):
+    client = stack.deployed.client
+
+    def nested(delay: int) -> Properties:
+        inner = {
+            "Resources": {"Queue": of_type("AWS::SQS::Queue", DelaySeconds=delay)},
+            "Outputs": {"Url": {"Value": ref("Queue")}},
+        }
+        key = f"{stack.name}-{delay}.json"
+        client("s3").put_object(Bucket=CODE_BUCKET, Key=key, Body=json.dumps(inner))
+        url = f"https://s3.us-east-1.amazonaws.com/{CODE_BUCKET}/{key}"
+        return of_type("AWS::CloudFormation::Stack", TemplateURL=url)
+
+    url = {"Fn::GetAtt": ["It", "Outputs.Url"]}
+    holder = of_type("AWS::SSM::Parameter", Type="String", Value=url)
+    ids = stack.deploy({"It": nested(1), "Holder": holder})
+    queue = client("ssm").get_parameter(Name=ids["Holder"])["Parameter"]["Value"]
+    for delay in (2, 1):
+        assert stack.deploy({"It": nested(delay), "Holder": holder}) == ids
+        told, _ = asked.state(client, "AWS::SQS::Queue", queue)
+        assert told["DelaySeconds"] == str(delay)
+    wrong = nested(1)
+    wrong["Properties"]["TemplateURL"] += "-not-there"
+    assert stack.deploy({"It": wrong, "Holder": holder}) == ids
+    assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
+    stack.api.delete_stack(StackName=stack.name)
+    assert queue not in stack.physical("AWS::SQS::Queue")

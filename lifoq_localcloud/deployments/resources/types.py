@@ -14,6 +14,7 @@ from lifoq_localcloud.deployments.resources import (  # noqa: F401 - moto finds 
     http_apis,
     keys,
     logs,
+    nested,
     parameters,
     queues,
     rules,
