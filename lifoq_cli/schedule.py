@@ -113,8 +113,7 @@ def _schedules(session: Session) -> Schedules:
 def _when(
     *, cron: str | None, every: float | None, at: datetime | None, time_zone: str | None
 ) -> When:
-    given = [name for name, value in (("cron", cron), ("every", every), ("at", at)) if value]
-    if len(given) != 1:
+    if sum(value is not None for value in (cron, every, at)) != 1:
         raise click.UsageError("when? give one of --cron, --every and --at")
     if time_zone is not None and cron is None:
         raise click.UsageError("--time-zone is the zone of --cron: leave it out")

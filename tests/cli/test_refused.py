@@ -50,6 +50,7 @@ WRONG_VALUES = {
     "redrive t --type a": "--type a: is for those that",
     "put a {x}": "PAYLOAD '{x}': is no JSON (",
     f"put a {DEEP}": "is no JSON (it is nested too deep",
+    "schedule put a b --every 0s": "--every 0s: must be whole minutes",
     "schedule put a/b c --every 1h": "NAME 'a/b': must be 1 to 64 letters",
     "schedule put a b --every 90s": "--every 90s: must be whole minutes",
     "schedule put a b --cron soon": "--cron soon: is no schedule expression: cron has six fields",
