@@ -1,5 +1,6 @@
 """Schedules in memory, for tests of code that makes them."""
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -8,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from lifoq.basics.host import MICROSECONDS
 from lifoq.errors import InvalidInput
 from lifoq.items.task import NewTask
-from lifoq.schedules.event import filled
+from lifoq.schedules.event import event_of, filled
 from lifoq.schedules.expression import Expression, UnsupportedExpressionError, parse
 from lifoq.schedules.schedule import Schedule
 from lifoq.schedules.when import When
@@ -38,7 +39,7 @@ class MemoryGroup:
         now = self._now()
         with self._lock:
             kept = self._kept.get(schedule.name)
-            if kept is None or replace(kept.schedule, changed_at=None) != schedule:
+            if kept is None or _said(kept.schedule) != _said(schedule):
                 since = _moment(now)
                 self._kept[schedule.name] = _Kept(
                     schedule=replace(schedule, changed_at=now),
@@ -78,6 +79,11 @@ class MemoryGroup:
         if schedule.when.is_once:
             del self._kept[schedule.name]
         yield filled(schedule.task, scheduled=due)
+
+
+def _said(schedule: Schedule) -> tuple[When, str]:
+    """Return what a schedule says. As JSON, since to Python 1 is True."""
+    return schedule.when, json.dumps(event_of(schedule.task), sort_keys=True)
 
 
 def _moment(micros: int) -> datetime:

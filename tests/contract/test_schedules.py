@@ -119,6 +119,9 @@ def test_the_order_of_names_in_a_payload_says_nothing_and_each_value_does(world)
     for terms in ({"key": "42"}, {}):  # a term more, and one less
         world.schedules.put("a", HOURLY, "report.send", {"tenant": 42}, **terms)
         assert world.schedules.get("a").task.key == terms.get("key")
+    for payload in (1, True):  # to Python they are the same
+        world.schedules.put("a", HOURLY, "report.send", payload)
+        assert world.schedules.get("a").task.payload is payload
 
 
 def test_schedules_are_listed_by_the_beginning_of_their_names_and_deleted_once(world):
