@@ -626,3 +626,21 @@ def test_a_nested_stack_is_updated_where_it_is_and_tells_its_outputs(stack):
     assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
     stack.api.delete_stack(StackName=stack.name)
     assert queue not in stack.physical("AWS::SQS::Queue")
+
+
+def test_the_retries_of_a_function_belong_to_one_resource(stack):
+    retries = of_type(
+        "AWS::Lambda::EventInvokeConfig",
+        FunctionName=ref("Function"),
+        Qualifier="$LATEST",
+        MaximumRetryAttempts=1,
+    )
+    base = {**OTHERS, "Function": of_type("AWS::Lambda::Function", **FUNCTION)}
+    ids = stack.deploy({**base, "It": retries})
+    assert stack.deploy({**base, "Renamed": retries}) == ids
+    assert f"{ids['Function']}|$LATEST already exists" in stack.reasons
+    found = stack.deployed.client("lambda").get_function_event_invoke_config(
+        FunctionName=ids["Function"]
+    )
+    assert found["MaximumRetryAttempts"] == 1
+    stack.api.delete_stack(StackName=stack.name)

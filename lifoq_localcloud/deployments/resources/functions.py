@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from moto.awslambda.models import EventSourceMapping, LambdaFunction
 from moto.awslambda.utils import get_backend as lambda_backend
+from moto.cloudformation.exceptions import AlreadyExistsException
 from moto.core.common_models import CloudFormationModel
 
 from lifoq_localcloud.basics.account import ACCOUNT, REGION
@@ -128,7 +129,13 @@ class EventInvokeConfig(Resource, CloudFormationModel):
 
     def create(self) -> None:
         settings = {k: v for k, v in self.properties.items() if k != "Qualifier"}
-        client("lambda").put_function_event_invoke_config(**settings)
+        api, function = client("lambda"), settings["FunctionName"]
+        # A function has one: a second would go with the first.
+        found = api.list_function_event_invoke_configs(FunctionName=function)
+        if found["FunctionEventInvokeConfigs"]:
+            name = f"{function}|{self.properties['Qualifier']}"
+            raise AlreadyExistsException(f"{self.TYPE} {name} already exists")
+        api.put_function_event_invoke_config(**settings)
 
     def update(self, before: Properties) -> None:  # noqa: ARG002 - as for all types
         # moto appends a second configuration to the first and goes on answering with the first.
