@@ -3,9 +3,6 @@ lifoq's own, its Lambda functions and ``lifoq work``, which ask here. A process 
 calls by boto3. In lifoq's own processes boto3 makes the calls, too, where
 ``LIFOQ_AWS_CLIENT=boto3`` says so, where somebody has patched it, and where it alone knows what is
 asked for: a proxy, say.
-
-In them, too, boto3 makes the calls where ``LIFOQ_AWS_CLIENT=boto3`` says so, where somebody has
-patched it, and where it alone knows what is asked for: a proxy, say.
 """
 
 import os

@@ -173,8 +173,8 @@ class QuotaTable:
             ) from error
 
     def written(self, *, over: Item | None, version: str, now: int) -> Change:
-        """Return the write of this quota table over the one that was read, or where there was
-        none."""
+        """Return the write of this quota table over the one that was read, or where there was none.
+        The item's ``claimId`` is its version: each write draws a new one."""
         rows = {
             worker: [*entry.has, *entry.wants, entry.until, entry.lease, entry.renewal]
             for worker, entry in self.entries.items()

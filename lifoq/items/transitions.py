@@ -1,7 +1,8 @@
 """Every way from one status to another, each a conditional write.
 
-Read this file to know what can happen to a task; nothing else writes to one. ``now`` and the times
-derived from it are epoch microseconds.
+Read this file to know what can happen to a task. One thing more can: ``replacing`` has the writes
+of a put with ``if_exists="replace"``, by which a newer put takes the task's place. ``now`` and the
+times derived from it are epoch microseconds.
 """
 
 from collections.abc import Mapping
@@ -379,7 +380,18 @@ def redrive(*, task: Task, stamp: int, lifetimes: Lifetimes) -> Change:
 
 
 def dead_letter(*, seen: Status, now: int, error: TaskError, lifetimes: Lifetimes) -> Change:
-    """A damaged item, whatever it was ``seen`` as → FAILURE, so that it stands in nobody's way."""
+    """A damaged item, whatever it was ``seen`` as → FAILURE, so that it stands in nobody's way.
+
+    Who comes across one:
+
+    - PENDING: a run, as a row of the index (``Poller._startable``); the sweep, among the types that
+      the processor passes over, and where no poll can reach it (``Sweeper._find_out_of_reach``).
+    - PENDING or TAKEN: a run, by a claim (``_not_started`` of its loop).
+    - DELAYED: a run or the sweep, by promoting it.
+    - TAKEN: the sweep, as it looks for expired leases.
+
+    A task that is whole, but whose large payload is gone, fails by its attempt.
+    """
     return Change(
         when=(StatusIs(seen),),
         set={**_failure(now=now, error=error, lifetimes=lifetimes), A.TASK_CREATED: now},

@@ -8,5 +8,6 @@
 
 ``claim_order`` chooses the end of the queue, ``fair_shares`` the key that is served next, and
 ``batches`` how many tasks share a call. ``claimed_tasks`` are those that the run has already, and
-``known_types`` those types that this worker has handlers for.
+``known_types`` those types that this worker has handlers for. ``poll_timing`` begins with how a run
+decides that the queue is empty.
 """

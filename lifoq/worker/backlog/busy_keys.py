@@ -63,7 +63,8 @@ class BusyKeys:
         return None if task.key is None else self._limit_of(task.task_type)
 
     def holds(self, task: Task) -> bool:
-        """Return True if an attempt at the task has a place of its key, which others wait for."""
+        """True if the task occupies one of its key's places: its type has ``per_key``, not only a
+        rate."""
         limit = self.limit(task)
         return limit is not None and limit.per_key is not None
 

@@ -1,5 +1,28 @@
 """The timing of polls: when a run asks for the backlog next, and when it believes that the queue is
-empty."""
+empty.
+
+How a run decides that the queue is empty, and ends:
+
+1. A poll is due (``PollTiming.poll_at``) and a slot is free: the loop's ``_agenda`` has ``Poller``
+   ask for the first page.
+2. The page comes. The loop's ``_shown`` puts its rows into the view and starts what may start.
+3. ``Poller.judge`` tells what the pages so far say. A task was started: ``found_some``. Tasks wait
+   that must not start, due tasks are being promoted, or the index still shows a task that this run
+   has: ``found_blocked``. Nothing waits, but the index goes on behind these pages:
+   ``found_nothing_yet``, and the loop reads on. Nothing waits, and all was read:
+   ``found_nothing``.
+4. ``found_nothing`` counts if nothing that the run knows of has changed since the first of these
+   pages was asked for (``knows_since``). Then the queue is empty since now; since the kick, if the
+   run has claimed and promoted nothing yet.
+5. ``found_some``, ``found_blocked`` and a task that comes back (``one_came_back``) end that. An
+   attempt that was settled may have put follow-ups: ``more_may_have_come`` wants one more poll, and
+   half of ``linger`` from then on at the least.
+6. ``linger`` after the queue became empty is ``believed_at``. The run is over then if it holds no
+   task; but not before ``Promotions.awaited_until``, where a retry of its own is due within
+   ``RETRY_LINGER`` (``_done_at`` and ``_over`` of the loop).
+7. Only where this is not believed does the end of the run (``_conclude``) ask the table whether
+   tasks wait. A tail call follows if some do.
+"""
 
 from collections.abc import Callable
 from typing import Final
@@ -45,7 +68,9 @@ class PollTiming:
         self._linger = None if linger is None else microseconds(linger)
         self._empty_pause = EMPTY_POLL
         self._woken_at = woken_at or (lambda: now)
-        self._unchanged = True
+        self._nothing_done_yet = True
+        """True until the run has claimed or promoted anything: only then does the time since the
+        kick count towards an empty queue."""
         self._changed_at = now
         """The last moment at which the run learned of something that may wait."""
         self._empty_since: int | None = None
@@ -97,7 +122,8 @@ class PollTiming:
     def found_nothing(self, now: int, *, seen_at: int) -> None:
         """Note that the queue held nothing that waits. ``seen_at``: the moment of which the pages
         tell, when the oldest of them was asked for."""
-        late = max(now, self._sent_at + microseconds(IDLE_POLL))  # if the poll took long
+        # A poll that took long was itself a part of the pause.
+        late = max(now, self._sent_at + microseconds(IDLE_POLL))
         self._next, self._pause = min(now + microseconds(self._empty_pause), late), SHORTEST_POLL
         self._found_nothing = True
         if self._sent_at < self._changed_at:
@@ -110,7 +136,7 @@ class PollTiming:
         if self._empty_since is None:
             # Since the kick, if the run has changed nothing yet: the index has had that long to
             # show what it was sent for, and a run that a late kick started ends after one poll.
-            self._empty_since = self._woken_at() if self._unchanged else now
+            self._empty_since = self._woken_at() if self._nothing_done_yet else now
 
     def knows_since(self, moment: int) -> bool:
         """Return True if nothing that the run knows of has changed since ``moment``."""
@@ -139,7 +165,7 @@ class PollTiming:
     def changed(self) -> None:
         """Note that the run has claimed or promoted a task: what waits has changed since the
         kick."""
-        self._unchanged = False
+        self._nothing_done_yet = False
 
     def one_came_back(self, now: int) -> None:
         """Note that a task waits again that the run held or promoted."""
@@ -199,6 +225,7 @@ class Promotions:
         it is due soon."""
         if due_at <= min(now + microseconds(RETRY_LINGER), self._until):
             self._retry_at = max(self._retry_at, due_at)
+            # One until the next promotion is sent, and one for its answer.
             self.awaited_until = self._retry_at + 2 * microseconds(PROMOTE_EVERY)
 
     def sends(self, now: int) -> None:

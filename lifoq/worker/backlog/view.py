@@ -62,6 +62,7 @@ class BacklogView:
         self._key_of = key_of
         self.newest_first = newest_first
         self._end = OLDEST if newest_first else NEWEST
+        """The place behind the last row: no row lies there."""
         self.began = now
         self._read = 0
         """Rows that were read behind first pages."""

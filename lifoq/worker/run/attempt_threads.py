@@ -167,8 +167,8 @@ class AttemptThreads:
 
     def _hand_back(self, claim: Claim) -> None:
         """Undo a claim: its answer came too late to begin, or the task is of another type than the
-        index said, since its id was put anew. The claim's place in a limit over all workers is
-        given back, too. If the write fails, the lease runs out."""
+        index said, since its id was put anew. The key slot that the claim holds is emptied, too. If
+        the write fails, the lease runs out."""
         task = claim.task
         error = TaskError(type=HANDED_BACK, message="the worker could not begin with it")
         try:

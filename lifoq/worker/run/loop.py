@@ -390,10 +390,11 @@ class Run:
             self._promotions.delays(now + microseconds(settled.delay), now=now)
 
     def _key_may_be_free(self, settled: Settled, now: int) -> None:
-        """Poll for a task of the same key, where that may have waited for this one's end."""
+        """Poll for a task of the same key, where that may have waited for this one's end; but leave
+        the key alone for a while if the outcome was not written: its claim still stands."""
         task = settled.attempt.task
         if self._keys.holds(task):
-            if settled.how is Settlement.UNSETTLED:  # its claim stands until its lease is over
+            if settled.how is Settlement.UNSETTLED:
                 self._keys.refused(task, now)
             self._timing.poll_at_once(now)
 
