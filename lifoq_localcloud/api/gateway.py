@@ -153,7 +153,7 @@ class Gateway:
             answer = self._runtime.export(call.operation, call.request)
         except ExportRefusedError as error:
             refusal = {
-                "__type": f"com.amazonaws.dynamo_calls.v20120810#{error.code}",
+                "__type": f"com.amazonaws.dynamodb.v20120810#{error.code}",
                 "message": str(error),
             }
             return _respond(start_response, 400, refusal, CONTENT_TYPE)

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 from typing import Any
 
-ERROR = "com.amazonaws.dynamo_calls.v20120810#"
+ERROR = "com.amazonaws.dynamodb.v20120810#"
 GET: Any = {"TableName": "queue", "Key": {"taskId": {"S": "t"}}}
 
 

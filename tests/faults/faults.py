@@ -149,5 +149,5 @@ class _Body:
 def answer(
     request: Any, status: int, code: str, message: str = "as the test says", **more: Any
 ) -> AWSResponse:
-    body = {"__type": f"com.amazonaws.dynamo_calls.v20120810#{code}", "message": message, **more}
+    body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": message, **more}
     return AWSResponse(request.url, status, {}, _Body(json.dumps(body).encode()))
