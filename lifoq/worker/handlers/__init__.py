@@ -2,15 +2,14 @@
 
     Registry ──▶ TaskType: a handler, and its terms
                     │
-    payload, Context ──▶ ``answers.ask`` calls it ──▶ a value, or what it raised
-                                                        │
-                            Succeed, TryAgain (after a Backoff), GiveUp, Cancel
-                                                        │
-                                            Outcome.write: one conditional write
+    payload, Context ──▶ ``handler_call.ask`` calls it ──▶ a value, or what it raised
+                                                             │
+                                 Succeed, TryAgain (after a Backoff), GiveUp, Cancel
+                                                             │
+                                                 Outcome.write: one conditional write
 
-``registry`` maps a task type to its handler, ``context`` is what the handler is told, ``answers``
-calls it for one task or a batch, ``outcome`` is what its return value or exception means,
-``backoff`` how long a retry waits, ``allowance`` how many attempts and how much time one task has.
-``async_handlers`` runs coroutines, ``attempt_log`` names the task in log
-records.
+``registry`` maps a task type to its handler, ``context`` is what the handler is told,
+``handler_call`` calls it for one task or a batch, ``outcome`` is what its return value or exception
+means, ``backoff`` how long a retry waits, ``allowance`` how many attempts and how much time one
+task has. ``async_handlers`` runs coroutines, ``attempt_log`` names the task in log records.
 """

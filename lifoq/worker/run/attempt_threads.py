@@ -25,9 +25,9 @@ from lifoq.items.task_error import TaskError
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
 from lifoq.worker.handlers import allowance
-from lifoq.worker.handlers.answers import Raised, ask
 from lifoq.worker.handlers.attempt_log import handling
 from lifoq.worker.handlers.context import Context
+from lifoq.worker.handlers.handler_call import Raised, ask
 from lifoq.worker.handlers.outcome import (
     Cancel,
     GiveUp,

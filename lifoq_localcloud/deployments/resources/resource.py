@@ -16,7 +16,7 @@ _OF_TEXT: Final[dict[str, Callable[[str], Any]]] = {
     "double": float,
     "boolean": lambda value: value.lower() == "true",
 }
-"""What a text in a template stands for, by the type that the service's model has there."""
+"""Readers of a text in a template, by the type that the service's model has there."""
 
 
 def call_by(new_client: Client) -> None:
