@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from lifoq.basics.shown import harmless
-from lifoq.client import nearby
+from lifoq.client import local_cloud
 from lifoq.client.cells import Cells
 from lifoq.client.queue import Queue
 from lifoq.environment import Variable
@@ -78,7 +78,7 @@ class Session:
     @property
     def client_arguments(self) -> dict[str, Any]:
         """The arguments for ``boto3.client``. boto3 itself knows AWS_DEFAULT_REGION only."""
-        if not self.given.get("endpoint_url") and (told := nearby.enter()):
+        if not self.given.get("endpoint_url") and (told := local_cloud.enter()):
             tell(told)
         region = (
             self.given.get("region")

@@ -8,7 +8,7 @@ from typing import Any
 import boto3
 import click
 
-from lifoq.client import nearby
+from lifoq.client import local_cloud
 from lifoq.environment import Variable
 from lifoq.errors import LifoqError, QueueMisconfigured
 from lifoq.operating import deployment
@@ -94,7 +94,7 @@ def subject_of(session: Session) -> Subject:
 
 def _again(given: dict[str, Any]) -> Subject:
     """Connect as a command does that is started now. LifoqError."""
-    nearby.enter_again()
+    local_cloud.enter_again()
     boto3.setup_default_session()  # the one before keeps the credentials that it has read
     session = Session()
     session.given = given

@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from lifoq.client import nearby
+from lifoq.client import local_cloud
 from lifoq_analytics import analysis, session, times
 from lifoq_analytics.errors import OptionError, ReportError
 from lifoq_analytics.page.about import read as read_about
@@ -104,7 +104,7 @@ def report(
     A PATH is an export's folder (the one with manifest-summary.json) or any folder above several,
     local or s3://.
     """
-    if any(map(is_remote, (*paths, out, state or ""))) and (told := nearby.enter()):
+    if any(map(is_remote, (*paths, out, state or ""))) and (told := local_cloud.enter()):
         click.echo(told, err=True)
     console = Console(file=sys.stderr)  # as it is now: while Spark runs, others write elsewhere
     try:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from lifoq.basics.numbers import check_count, check_rate
-from lifoq.client import nearby
+from lifoq.client import local_cloud
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput, LifoqError, QueueMisconfigured
 from lifoq.items.lifetimes import Lifetimes
@@ -142,14 +142,14 @@ def read(queue_name: str | None, **client_arguments: Any) -> Connection:
             "name",
             name,
             f"is not given, and {Variable.QUEUE} is not set; set one to the queue's name, "
-            f'or give table="…"{nearby.remedy(client_arguments)}',
+            f'or give table="…"{local_cloud.remedy(client_arguments)}',
         )
     parameter = parameter_name(name)
     try:
         text = read_parameter(parameter, **client_arguments)
     except QueueMisconfigured as error:
         # The sentence says all: whoever runs a script would look for it behind 60 lines of boto3's.
-        raise QueueMisconfigured(f"{error}{nearby.remedy(client_arguments)}") from None
+        raise QueueMisconfigured(f"{error}{local_cloud.remedy(client_arguments)}") from None
     return Connection.decode(text, source=f"SSM parameter {parameter}")
 
 

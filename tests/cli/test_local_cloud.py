@@ -8,8 +8,8 @@ from unittest.mock import patch
 import pytest
 
 from lifoq import InvalidInput, Queue, QueueMisconfigured
-from lifoq.client import nearby
-from lifoq.client.nearby import SAY_WHICH_AWS
+from lifoq.client import local_cloud
+from lifoq.client.local_cloud import SAY_WHICH_AWS
 from lifoq_cli.session import Session
 
 
@@ -42,16 +42,16 @@ def test_one_that_was_started_anew_is_found_again(tmp_path, endpoint, port):
         now = endpoint if port == "the same" else moved
         lines = f"export AWS_ENDPOINT_URL={now}\nexport AWS_ACCESS_KEY_ID=new\n"
         (tmp_path / ".local" / "environment").write_text(lines)
-        nearby.enter_again()
+        local_cloud.enter_again()
     assert (os.environ["AWS_ENDPOINT_URL"], os.environ["AWS_ACCESS_KEY_ID"]) == (now, "new")
 
 
 def test_whoever_works_elsewhere_stays_there(endpoint, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "https://elsewhere.example")
-    nearby.enter_again()
+    local_cloud.enter_again()
     assert os.environ["AWS_ENDPOINT_URL"] == "https://elsewhere.example"
     monkeypatch.delenv("AWS_ENDPOINT_URL")
-    nearby.enter_again()
+    local_cloud.enter_again()
     assert "AWS_ENDPOINT_URL" not in os.environ
 
 
