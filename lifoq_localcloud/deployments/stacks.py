@@ -13,9 +13,12 @@ from typing import Any, Final
 
 from moto.cloudformation.exceptions import CloudFormationError, ValidationError
 from moto.cloudformation.models import ChangeSet, CloudFormationBackend, Stack
+from moto.cloudformation.parsing import ResourceMap
 from moto.cloudformation.responses import CloudFormationResponse
 from moto.core.responses import ActionResult, EmptyResult
+from moto.ssm.models import ssm_backends
 
+from lifoq_localcloud.basics.account import ACCOUNT, REGION
 from lifoq_localcloud.deployments import names, references, updates
 from lifoq_localcloud.moto_adapter.patch import replace
 
@@ -36,6 +39,7 @@ class ChangeSetStatusError(CloudFormationError):
 
 _moto_create_stack = CloudFormationBackend.create_stack
 _moto_create_change_set = CloudFormationBackend.create_change_set
+_moto_parse_ssm_parameter = ResourceMap.parse_ssm_parameter
 
 _NO_CHANGES: Final = (
     "The submitted information didn't contain changes. Submit different information to create a "
@@ -61,6 +65,7 @@ def install(check: Callable[[Iterable[Any]], object]) -> None:
     _check = check
     updates.install()
     names.install()
+    replace(ResourceMap, "parse_ssm_parameter", parse_ssm_parameter)
     replace(CloudFormationBackend, "create_stack", create_stack)
     replace(CloudFormationBackend, "update_stack", update_stack)
     replace(CloudFormationBackend, "delete_stack", delete_stack)
@@ -69,6 +74,19 @@ def install(check: Callable[[Iterable[Any]], object]) -> None:
     replace(CloudFormationResponse, "describe_change_set", describe_change_set)
     replace(CloudFormationResponse, "execute_change_set", execute_change_set)
     replace(CloudFormationResponse, "delete_change_set", delete_change_set)
+
+
+def parse_ssm_parameter(resources: ResourceMap, name: str, kind: str) -> str:
+    """Return the value of a parameter of Systems Manager that a template reads."""
+    _check_stored(name)
+    return _moto_parse_ssm_parameter(resources, name, kind)
+
+
+def _check_stored(name: str) -> None:
+    if ssm_backends[ACCOUNT][REGION].get_parameter(name) is None:
+        raise ValidationError(
+            message=f"Unable to fetch parameters [{name}] from parameter store for this account."
+        )
 
 
 # The calls
@@ -141,6 +159,10 @@ def create_change_set(
         _forget_change_sets(backend, stack)
     elif stack is not None:
         parameters = _unresolved(stack, parameters)
+    for key, declared in (Stack.parse_template(more["template"]).get("Parameters") or {}).items():
+        stored = parameters.get(key, declared.get("Default"))
+        if stored and declared["Type"].startswith("AWS::SSM::Parameter::"):
+            _check_stored(stored)
     change_set_id, stack_id = _moto_create_change_set(
         backend, stack_name, parameters=parameters, **more
     )

@@ -244,6 +244,18 @@ def test_what_refers_to_nothing_is_refused_and_leaves_no_stack(stacks, name, val
     assert stacks.status(name) == "CREATE_COMPLETE"
 
 
+def test_a_template_that_reads_a_parameter_that_is_not_there_is_refused(stacks, name):
+    kind = "AWS::SSM::Parameter::Value<String>"
+    reads = {"Version": {"Type": kind, "Default": "/nobody/wrote/this"}}
+    template = json.dumps({"Parameters": reads, "Resources": {"Topic": TOPIC}})
+    wanted = r"Unable to fetch parameters \[/nobody/wrote/this\] from parameter store"
+    with pytest.raises(ClientError, match=wanted):
+        stacks.api.create_stack(StackName=name, TemplateBody=template)
+    with pytest.raises(ClientError, match=wanted):
+        stacks.change(name, template)
+    assert name not in {one["StackName"] for one in stacks.api.describe_stacks()["Stacks"]}
+
+
 def test_an_output_that_cannot_be_told_has_the_deployment_rolled_back(stacks, name):
     template = json.dumps(
         {
