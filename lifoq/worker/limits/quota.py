@@ -118,7 +118,8 @@ class Quota:
         """Tasks that run on the quota."""
         self._has = NONE
         self._fair = NONE
-        """The most that this worker may have while the others want what they want now."""
+        """The most that this worker may have while the others want what they wanted at its last
+        renewal; nothing before the first answer, as ``_has``."""
         self._usable_until = 0
         self.bucket = None if shared.rate is None else RateShards(shared, host)
         # What its tasks want. ``enter``, its undoing and ``ask`` write the demand.
