@@ -32,6 +32,12 @@ _KEPT: Final = {"Retain", "RetainExceptOnCreate"}
 _GONE: Final = re.compile("NotFound|NoSuch|NonExist|not found|does not exist")
 """The words in which the services' errors say that there is no such thing."""
 
+_OF_TEMPLATE: Final = (
+    *("_template", "_resource_json_map", "input_parameters", "resolved_parameters"),
+    *("no_echo_parameter_keys", "lazy_condition_map"),
+)
+"""What moto keeps of the template that it resolves by."""
+
 Template = dict[str, Any]
 
 
@@ -89,7 +95,8 @@ class Update:
     def __init__(self, resources: ResourceMap) -> None:
         self._resources = resources
         self._before = resources._template  # noqa: SLF001 - no public way
-        self._parameters = dict(resources.input_parameters)
+        self._reading = {name: vars(resources)[name] for name in _OF_TEMPLATE}
+        self._known = dict(resources._parsed_resources)  # noqa: SLF001 - as above
         self._standing = dict(_made(resources))
         self._changed: list[tuple[Any, Properties, Properties]] = []
         """Resources that were changed in place, each with its properties before and after."""
@@ -137,10 +144,12 @@ class Update:
         for logical_id in reversed(references.order(template)):
             new = made.get(logical_id)
             if new is not None and new is not self._standing.get(logical_id):
-                del self._resources._parsed_resources[logical_id]  # noqa: SLF001
                 errors += _attempt(_delete, self._resources, new)
-        self._resources._parsed_resources.update(self._standing)  # noqa: SLF001
-        _read(self._resources, self._before, self._parameters)
+        # As it was read then: what it reads of Systems Manager may be gone by now.
+        vars(self._resources).update(self._reading)
+        known = self._resources._parsed_resources  # noqa: SLF001
+        known.clear()
+        known.update(self._known)
         return errors
 
     def _change(self, logical_id: str, body: Template) -> None:

@@ -644,3 +644,22 @@ def test_the_retries_of_a_function_belong_to_one_resource(stack):
     )
     assert found["MaximumRetryAttempts"] == 1
     stack.api.delete_stack(StackName=stack.name)
+
+
+def test_an_update_is_undone_though_what_the_old_template_reads_is_gone(stack):
+    ssm = stack.deployed.client("ssm")
+    ssm.put_parameter(Name="/delay", Value="3", Type="String")
+    reads = {"Delay": {"Type": "AWS::SSM::Parameter::Value<String>", "Default": "/delay"}}
+    queue = of_type("AWS::SQS::Queue", DelaySeconds=ref("Delay"))
+    outputs = {"It": {"Value": ref("It")}}
+    template = json.dumps({"Parameters": reads, "Resources": {"It": queue}, "Outputs": outputs})
+    stack.api.create_stack(StackName=stack.name, TemplateBody=template)
+    ssm.delete_parameter(Name="/delay")
+    wrong = of_type("AWS::SSM::Parameter", Type="String", Value={"Fn::ImportValue": "nobody:has"})
+    plain = of_type("AWS::SQS::Queue", DelaySeconds=5)
+    url = stack.deploy({"It": plain, "Wrong": wrong})["It"]
+    assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
+    assert asked.state(stack.deployed.client, "AWS::SQS::Queue", url)[0]["DelaySeconds"] == "3"
+    assert stack.deploy({"It": plain})["It"] == url
+    assert asked.state(stack.deployed.client, "AWS::SQS::Queue", url)[0]["DelaySeconds"] == "5"
+    stack.api.delete_stack(StackName=stack.name)
