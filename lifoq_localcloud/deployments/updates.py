@@ -36,7 +36,7 @@ _OF_TEMPLATE: Final = (
     *("_template", "_resource_json_map", "input_parameters", "resolved_parameters"),
     *("no_echo_parameter_keys", "lazy_condition_map"),
 )
-"""What moto keeps of the template that it resolves by."""
+"""The attributes in which moto keeps the template that it resolves by."""
 
 Template = dict[str, Any]
 
