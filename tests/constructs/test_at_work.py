@@ -84,7 +84,7 @@ def test_a_producer_that_was_granted_puts_to_its_queue_and_does_nothing_else(clo
     name = cloud.outputs("pictures")["ProducerName"]
     answer = cloud.client("lambda").invoke(FunctionName=name, Payload=b'{"picture": "cat"}')
     said = json.loads(answer["Payload"].read())
-    assert said == {"result": "small cat", "deadline": DEADLINE}
+    assert said == {"result": "small cat", "and of many": "small cat", "deadline": DEADLINE}
 
     put_many = {"dynamodb:BatchWriteItem"}
     assert unused(roles.calls(cloud, name), roles.of_function(cloud, name)) == put_many
@@ -102,8 +102,9 @@ def test_a_worker_does_its_types_by_what_its_role_permits_and_no_more(cloud):
     queue = Queue.connect("pictures", **cloud.arguments())
     before = len(cloud.calls.read_text().splitlines())
     task_id = queue.put("poster", "cat").task_id
+    assert container["entryPoint"] == ["lifoq"]  # the command that an installed lifoq brings
     worker = subprocess.Popen(
-        [sys.executable, "-m", *container["entryPoint"], *container["command"]],
+        [sys.executable, "-m", "lifoq_cli", *container["command"]],
         cwd=HERE,
         env={
             **os.environ,
