@@ -1,6 +1,7 @@
 """``python -m benchmarks.capacity``: how near each law comes to what a downstream can do."""
 
 import math
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -14,8 +15,12 @@ from benchmarks.capacity.trial import BIT, PATIENCE, Done, Outcome, Setup, run
 from benchmarks.record import HERE, load, recording
 
 TIMES: Final = ("fixed", "uniform", "exponential", "log-normal", "two kinds")
-SEEDS: Final = {1: 2, 4: 2, 16: 1, 64: 1}
+TRIALS: Final = {1: 2, 4: 2, 16: 1, 64: 1}
 """The number of trials, by that of the servers: with many servers one has as many attempts."""
+TRIALS_WIDE: Final = {1: 8, 4: 8, 16: 4}
+"""The number of trials for times of which a few are most of the sum: a trial has few of those, and
+single trials lie far apart."""
+WIDE: Final = ("log-normal", "two kinds")
 LARGE: Final = 64
 WARM: Final = 150.0
 """Seconds that are not counted."""
@@ -36,29 +41,38 @@ MOST: Final = 40
 
 FILE: Final = HERE / "capacity" / "results.json"
 
-R = TypeVar("R", Steady, Beyond)
+R = TypeVar("R", Steady, Beyond, Loaded, Change, Shared)
 
 
 @click.command()
 @click.option("--processes", default=2, show_default=True, help="Simulations side by side.")
 @click.option("--few", is_flag=True, help="All laws in front of one and of four servers alone.")
 @click.option("--own", is_flag=True, help="lifoq's law alone: the others' rows stay as they are.")
-def main(processes: int, *, few: bool, own: bool) -> None:
+@click.option(
+    "--times",
+    multiple=True,
+    type=click.Choice(TIMES),
+    help="lifoq's law alone, in front of steady downstreams with these service times: all other "
+    "rows stay as they are. May be given several times.",
+)
+def main(processes: int, *, few: bool, own: bool, times: tuple[str, ...]) -> None:
     """Let each law find the capacity of downstreams, in lifoq's own processor."""
     if few:
         _few(processes)
         return
+    own = own or bool(times)
     kept = Results.model_validate(load(FILE)["results"]) if own else Results()
-    command = f"python -m benchmarks.capacity{' --own' if own else ''}"
+    options = [f"--times {shlex.quote(each)}" for each in times] or ["--own"] * own
+    command = " ".join(["python -m benchmarks.capacity", *options])
     with (
         recording("capacity", command) as found,
         ProcessPoolExecutor(processes) as pool,
     ):
-        rows = [(times, servers, LIFOQ) for times in TIMES for servers in (1, 4, 16)]
-        rows += [(times, LARGE, LIFOQ) for times in ("fixed", "exponential")]
+        rows = [(kind, servers, LIFOQ) for kind in TIMES for servers in (1, 4, 16)]
+        rows += [(kind, LARGE, LIFOQ) for kind in ("fixed", "exponential")]
         rows += [
-            (times, MIDDLE, law)
-            for times in OTHERS
+            (kind, MIDDLE, law)
+            for kind in OTHERS
             for law in ("half", "double", *(law for law in LAWS if law != LIFOQ))
         ]
         kinds = [(kind, law) for kind in ("degrades", "times out", "fails") for law in LAWS]
@@ -67,32 +81,38 @@ def main(processes: int, *, few: bool, own: bool) -> None:
             rows = [row for row in rows if row[2] == LIFOQ]
             kinds = [kind for kind in kinds if kind[1] == LIFOQ]
         changes = [
-            (times, change)
-            for times in ("fixed", "exponential")
+            (kind, change)
+            for kind in ("fixed", "exponential")
             for change in ("8 of 16", "32 after 16", "0 of 16 for a minute")
         ]
-        shared = [(times, 16, 2, 1) for times in OTHERS[1:]]
+        shared = [(kind, 16, 2, 1) for kind in OTHERS[1:]]
         shared += [("exponential", 16, 1, 2), ("exponential", LARGE, 8, 1)]
+        loads = list(LOADS)
+        if times:
+            rows = [row for row in rows if row[0] in times]
+            kinds, changes, shared, loads = [], [], [], []
         # The longest first, so that the processes end together.
         crowds = [pool.submit(share, *each) for each in shared]
         steadies = [pool.submit(steady, *each) for each in rows]
-        loadeds = [pool.submit(loaded, what) for what in LOADS]
+        loadeds = [pool.submit(loaded, what) for what in loads]
         beyonds = [pool.submit(beyond, *each) for each in kinds]
         changeds = [pool.submit(changed, *each) for each in changes]
         found.results = Results(
             steady=_with(kept.steady, [future.result() for future in steadies]),
             beyond=_with(kept.beyond, [future.result() for future in beyonds]),
-            loaded=tuple(future.result() for future in loadeds),
-            changes=tuple(future.result() for future in changeds),
-            shared=tuple(future.result() for future in crowds),
+            loaded=_with(kept.loaded, [future.result() for future in loadeds]),
+            changes=_with(kept.changes, [future.result() for future in changeds]),
+            shared=_with(kept.shared, [future.result() for future in crowds]),
         )
 
 
 def _with(kept: tuple[R, ...], found: list[R]) -> tuple[R, ...]:
-    """Return what was found with the rows of other laws that are kept, in their order."""
-    left = list(found)
-    rows = [left.pop(0) if left and row.law == LIFOQ else row for row in kept]
-    return tuple(rows + left)
+    """Return the rows that are kept, each replaced by what was found in its place, in their
+    order."""
+    rows: dict[tuple[str | int, ...], R] = {}
+    for row in [*kept, *found]:
+        rows[row.place] = row
+    return tuple(rows.values())
 
 
 def _few(processes: int) -> None:
@@ -121,31 +141,40 @@ def _setups(times: str, servers: int, **more: Any) -> list[Setup]:
             most=2 * servers if servers >= LARGE else MOST,
             **more,
         )
-        for seed in range(SEEDS[servers])
+        for seed in range((TRIALS_WIDE if times in WIDE else TRIALS)[servers])
     ]
 
 
-def _best(setups: list[Setup]) -> int:
-    """Return the goodput of the best fixed number, which is that of the servers: with fewer one is
-    idle, with more tasks only wait longer. It is found once for each trial."""
+def _best(setups: list[Setup]) -> list[int]:
+    """Return the goodput of the best fixed number in each trial. That number is the servers': with
+    fewer one is idle, with more tasks only wait longer. It is found once for each trial."""
     known = str([(each.kind, each.seed) for each in setups])
     if known not in _BEST:
         size = min(setups[0].servers, setups[0].most)
-        _BEST[known] = _good([run(setup, fixed(size)) for setup in setups])
+        _BEST[known] = [_good(run(setup, fixed(size))) for setup in setups]
     return _BEST[known]
 
 
-_BEST: Final[dict[str, int]] = {}
+_BEST: Final[dict[str, list[int]]] = {}
 
 
 def steady(times: str, servers: int, law: str) -> Steady:
     setups = _setups(times, servers)
-    return Steady(times=times, servers=servers, law=law, **_compared(setups, _law(law, servers)))
+    ours = [run(setup, _law(law, servers)) for setup in setups]
+    trials = zip(ours, _best(setups), strict=True)
+    return Steady(
+        times=times,
+        servers=servers,
+        law=law,
+        **_compared(setups, ours),
+        worst=min(_good(outcome) / best for outcome, best in trials),
+    )
 
 
 def beyond(kind: str, law: str) -> Beyond:
     setups = _setups("exponential", MIDDLE, kind=kind)
-    return Beyond(kind=kind, law=law, **_compared(setups, _law(law, MIDDLE)))
+    ours = [run(setup, LAWS[law]) for setup in setups]
+    return Beyond(kind=kind, law=law, **_compared(setups, ours))
 
 
 def _bursts(now: float) -> float:
@@ -169,14 +198,13 @@ LOADS: Final[dict[str, dict[str, Any]]] = {
 def loaded(what: str) -> Loaded:
     times, terms = "exponential", {"servers": MIDDLE, **LOADS[what]}
     setup = Setup(times=times, seed=f"{what} {times}", length=LENGTH, most=MOST, **terms)
-    return Loaded(what=what, times=times, **_compared([setup], LAWS[LIFOQ]))
+    return Loaded(what=what, times=times, **_compared([setup], [run(setup, LAWS[LIFOQ])]))
 
 
-def _compared(setups: list[Setup], law: Callable[[int], Any]) -> dict[str, float]:
-    ours = [run(setup, law) for setup in setups]
+def _compared(setups: list[Setup], ours: list[Outcome]) -> dict[str, float]:
     limits = [limit for outcome in ours for limit in outcome.limits[int(WARM / BIT) :]]
     return {
-        "goodput": _good(ours) / _best(setups),
+        "goodput": sum(map(_good, ours)) / sum(_best(setups)),
         "time": _mean_time(ours),
         "found": sum(limits) / len(limits),
     }
@@ -214,7 +242,7 @@ def changed(times: str, change: str) -> Change:
 def share(times: str, servers: int, workers: int, types: int) -> Shared:
     """Let workers that cannot speak to each other, or task types, find their parts."""
     setup = _setups(times, servers, workers=workers, types=types)[0]
-    ours, best = run(setup, LAWS[LIFOQ]), _best(_setups(times, servers)[:1])
+    ours, best = run(setup, LAWS[LIFOQ]), _best(_setups(times, servers)[:1])[0]
     parts = Counter(
         done.worker if workers > 1 else done.type for done in _goods(ours) if done.at >= WARM
     ).values()
@@ -222,7 +250,7 @@ def share(times: str, servers: int, workers: int, types: int) -> Shared:
         times=times,
         servers=servers,
         parts=f"{workers} workers" if workers > 1 else f"{types} task types",
-        goodput=_good([ours]) / best,
+        goodput=_good(ours) / best,
         time=_mean_time([ours]),
         fairness=sum(parts) ** 2 / (max(workers, types) * sum(part**2 for part in parts)),
     )
@@ -232,8 +260,8 @@ def _goods(outcome: Outcome) -> Iterator[Done]:
     return (done for done in outcome.done if done.ok and done.sojourn <= PATIENCE)
 
 
-def _good(outcomes: list[Outcome]) -> int:
-    return sum(done.at >= WARM for outcome in outcomes for done in _goods(outcome))
+def _good(outcome: Outcome) -> int:
+    return sum(done.at >= WARM for done in _goods(outcome))
 
 
 def _mean_time(outcomes: list[Outcome]) -> float:

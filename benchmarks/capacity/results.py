@@ -17,6 +17,13 @@ class Steady(Row):
     time: Annotated[float, "time in the downstream"]
     found: Annotated[float, "at a time"]
     """The mean of the limit."""
+    worst: float | None = None
+    """The goodput of the worst trial; None in a row of a run that kept the mean alone."""
+
+    @property
+    def place(self) -> tuple[str | int, ...]:
+        """The row's key: a row of a later run with the same one replaces it."""
+        return self.times, self.servers, self.law
 
 
 class Beyond(Row):
@@ -28,6 +35,10 @@ class Beyond(Row):
     time: Annotated[float, "time in the downstream"]
     found: Annotated[float, "at a time"]
 
+    @property
+    def place(self) -> tuple[str | int, ...]:
+        return self.kind, self.law
+
 
 class Loaded(Row):
     """lifoq's law under a load, or on a downstream that gets slower."""
@@ -37,6 +48,10 @@ class Loaded(Row):
     goodput: Annotated[float, "of the best", percent]
     time: Annotated[float, "time in the downstream"]
     found: Annotated[float, "at a time"]
+
+    @property
+    def place(self) -> tuple[str | int, ...]:
+        return (self.what,)
 
 
 class Change(Row):
@@ -50,6 +65,10 @@ class Change(Row):
     limits: list[float]
     """The limit, from a hundred mean services before the change on, each five of them."""
 
+    @property
+    def place(self) -> tuple[str | int, ...]:
+        return self.times, self.change
+
 
 class Shared(Row):
     """Several workers, or task types, on one downstream."""
@@ -60,6 +79,10 @@ class Shared(Row):
     goodput: Annotated[float, "of the best", percent]
     time: Annotated[float, "time in the downstream"]
     fairness: Annotated[float, "Jain's index"]
+
+    @property
+    def place(self) -> tuple[str | int, ...]:
+        return self.times, self.servers, self.parts
 
 
 class Found(Row):
@@ -86,6 +109,10 @@ class Results(Row):
 
     def worst(self, law: str, *times: str) -> float:
         return min(row.goodput for row in self.of(law) if row.times in times)
+
+    def worst_trial(self, law: str, *times: str) -> float:
+        found = [row.worst for row in self.of(law) if row.times in times]
+        return min(each for each in found if each is not None)
 
     def longest(self, law: str, *times: str) -> float:
         return max(row.time for row in self.of(law) if row.times in times)
