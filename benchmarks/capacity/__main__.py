@@ -12,7 +12,7 @@ import click
 from benchmarks.capacity.laws import LAWS, LIFOQ, fixed
 from benchmarks.capacity.results import Beyond, Change, Loaded, Results, Shared, Steady
 from benchmarks.capacity.trial import BIT, PATIENCE, Done, Outcome, Setup, run
-from benchmarks.record import HERE, load, recording
+from benchmarks.record import HERE, Row, load, recording
 
 TIMES: Final = ("fixed", "uniform", "exponential", "log-normal", "two kinds")
 TRIALS: Final = {1: 2, 4: 2, 16: 1, 64: 1}
@@ -41,7 +41,10 @@ MOST: Final = 40
 
 FILE: Final = HERE / "capacity" / "results.json"
 
-R = TypeVar("R", Steady, Beyond, Loaded, Change, Shared)
+KEY: Final = {"times", "servers", "law", "kind", "what", "change", "parts"}
+"""The fields of a row that say what it is about."""
+
+R = TypeVar("R", bound=Row)
 
 
 @click.command()
@@ -109,9 +112,7 @@ def main(processes: int, *, few: bool, own: bool, times: tuple[str, ...]) -> Non
 def _with(kept: tuple[R, ...], found: list[R]) -> tuple[R, ...]:
     """Return the rows that are kept, each replaced by what was found in its place, in their
     order."""
-    rows: dict[tuple[str | int, ...], R] = {}
-    for row in [*kept, *found]:
-        rows[row.place] = row
+    rows = {str(row.model_dump(include=KEY)): row for row in (*kept, *found)}
     return tuple(rows.values())
 
 

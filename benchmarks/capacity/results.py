@@ -20,11 +20,6 @@ class Steady(Row):
     worst: float | None = None
     """The goodput of the worst trial; None in a row of a run that kept the mean alone."""
 
-    @property
-    def place(self) -> tuple[str | int, ...]:
-        """The row's key: a row of a later run with the same one replaces it."""
-        return self.times, self.servers, self.law
-
 
 class Beyond(Row):
     """One law on a downstream that does something else than to queue beyond its capacity."""
@@ -35,10 +30,6 @@ class Beyond(Row):
     time: Annotated[float, "time in the downstream"]
     found: Annotated[float, "at a time"]
 
-    @property
-    def place(self) -> tuple[str | int, ...]:
-        return self.kind, self.law
-
 
 class Loaded(Row):
     """lifoq's law under a load, or on a downstream that gets slower."""
@@ -48,10 +39,6 @@ class Loaded(Row):
     goodput: Annotated[float, "of the best", percent]
     time: Annotated[float, "time in the downstream"]
     found: Annotated[float, "at a time"]
-
-    @property
-    def place(self) -> tuple[str | int, ...]:
-        return (self.what,)
 
 
 class Change(Row):
@@ -65,10 +52,6 @@ class Change(Row):
     limits: list[float]
     """The limit, from a hundred mean services before the change on, each five of them."""
 
-    @property
-    def place(self) -> tuple[str | int, ...]:
-        return self.times, self.change
-
 
 class Shared(Row):
     """Several workers, or task types, on one downstream."""
@@ -79,10 +62,6 @@ class Shared(Row):
     goodput: Annotated[float, "of the best", percent]
     time: Annotated[float, "time in the downstream"]
     fairness: Annotated[float, "Jain's index"]
-
-    @property
-    def place(self) -> tuple[str | int, ...]:
-        return self.times, self.servers, self.parts
 
 
 class Found(Row):
