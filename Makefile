@@ -110,7 +110,7 @@ bench: setup ## Run the benchmarks, write docs/performance.md (fifteen minutes; 
 # ── Check ─────────────────────────────────────────────────────────────────────────────────────────
 
 .PHONY: test
-test: setup ## Run the tests (five to six minutes on two cores)
+test: setup ## Run the tests (some five minutes on two cores)
 	@exec python -m pytest -n auto --maxprocesses=4 --dist loadfile
 
 .PHONY: prove
