@@ -9,6 +9,7 @@ from lifoq_localcloud.table_rules import (
     keys,
     legacy,
     queries,
+    resource_names,
     values,
 )
 from lifoq_localcloud.table_rules.keys import Schemas
@@ -22,6 +23,7 @@ def apply(operation: str, request: dict[str, Any], schemas: Schemas) -> bool:
     """
     constraints.check(operation, request)
     creation.check(operation, request)
+    resource_names.check(operation, request)
     values.check(operation, request)
     expressions.check(operation, request)
     changed = values.rewrite(operation, request)  # keys are compared as they are stored

@@ -11,6 +11,7 @@ from lifoq_localcloud.table_rules.repeats import Repeats
 
 SCHEMA = Schema(key={"id": "S"}, indexes={"by-status": {"status": "S", "created": "N"}})
 KEY = {"id": {"S": "a"}}
+ARN = "arn:aws:dynamodb:us-east-1:123456789012:table/tasks"
 FIVE, NINE = {"N": "5"}, {"N": "9"}
 
 
@@ -216,7 +217,7 @@ ALLOWED: list[tuple[str, dict[str, Any]]] = [
             ],
         },
     ),
-    ("TagResource", {"ResourceArn": "arn", "Tags": [{"Key": "team", "Value": "a"}]}),
+    ("TagResource", {"ResourceArn": ARN, "Tags": [{"Key": "team", "Value": "a"}]}),
     ("GetRecords", {"ShardIterator": "of a stream"}),
 ]
 
@@ -265,6 +266,51 @@ def test_attributes_to_get_become_a_projection():
         "ProjectionExpression": "#shown0, #shown1",
         "ExpressionAttributeNames": {"#shown0": "id", "#shown1": "n"},
     }
+
+
+@pytest.mark.parametrize(
+    ("expected", "condition"),
+    [
+        ({"Exists": False}, "attribute_not_exists(#e0)"),
+        ({"Value": FIVE}, "#e0 = :e0v0"),
+        ({"ComparisonOperator": "LE", "AttributeValueList": [FIVE]}, "#e0 <= :e0v0"),
+        (
+            {"ComparisonOperator": "BETWEEN", "AttributeValueList": [FIVE, NINE]},
+            "#e0 BETWEEN :e0v0 AND :e0v1",
+        ),
+        (
+            {"ComparisonOperator": "IN", "AttributeValueList": [FIVE, NINE]},
+            "#e0 IN (:e0v0, :e0v1)",
+        ),
+        (
+            {"ComparisonOperator": "NOT_CONTAINS", "AttributeValueList": [FIVE]},
+            "NOT contains(#e0, :e0v0)",
+        ),
+    ],
+)
+def test_what_is_expected_becomes_a_condition(expected, condition):
+    request: dict[str, Any] = {
+        "Expected": {"n": expected, "m": {"ComparisonOperator": "NOT_NULL"}},
+        "ConditionalOperator": "OR",
+    }
+    assert legacy.rewrite(request)
+    assert request["ConditionExpression"] == f"({condition}) OR (attribute_exists(#e1))"
+    assert request["ExpressionAttributeNames"] == {"#e0": "n", "#e1": "m"}
+    assert "Expected" not in request
+    assert "ConditionalOperator" not in request
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("tasks", "ValidationException"),
+        ("arn:aws:dynamodb:us-east-1:999999999999:table/tasks", "AccessDeniedException"),
+    ],
+)
+def test_tags_are_those_of_this_accounts_tables(name, code):
+    with pytest.raises(RefusedError) as refused:
+        check("ListTagsOfResource", ResourceArn=name)
+    assert refused.value.code == code
 
 
 def test_refusals_and_repeats_reach_clients_and_write_nothing(deployed):
