@@ -17,7 +17,7 @@ from lifoq.basics.clock import ServerClock
 from lifoq.basics.host import SYSTEM, Host
 from lifoq.errors import QueueMisconfigured, StoreUnavailable
 from lifoq.items.change import Alternatives, Change, Condition, Exists, Item
-from lifoq.items.schema import ANOTHER_QUEUE, HASH_KEY, not_projected, table_definition
+from lifoq.items.schema import ANOTHER_QUEUE, HASH_KEY, Attribute, not_projected, table_definition
 from lifoq.store.table import MAX_BATCH_GET, Count, Cursor, Page, Span
 
 
@@ -101,15 +101,15 @@ class DynamoTable:
         service = worker.service_of(self._calls.client, clock=clock, host=host)
         return self if service is None else self.of_service(self.name, service, clock=clock)
 
-    def get(self, task_id: str) -> Item | None:
-        """Return an item, by a strongly consistent read."""
-        answer = self._call(
-            "GetItem", {"TableName": self.name, "Key": _key(task_id), "ConsistentRead": True}
-        )
+    def get(self, task_id: str, *, only: Sequence[Attribute] = ()) -> Item | None:
+        """Return an item, or what is asked for of it, by a strongly consistent read."""
+        read = {"ConsistentRead": True, **_projection(only)}
+        answer = self._call("GetItem", {"TableName": self.name, "Key": _key(task_id), **read})
         return plain(answer["Item"]) if "Item" in answer else None
 
-    def get_many(self, task_ids: Sequence[str]) -> list[Item]:
-        """Return those of the items that exist, a hundred a request."""
+    def get_many(self, task_ids: Sequence[str], *, only: Sequence[Attribute] = ()) -> list[Item]:
+        """Return those of the items that exist, or what is asked for of them, a hundred a
+        request."""
         items: list[Item] = []
         asked = list(dict.fromkeys(task_ids))
         for at in range(0, len(asked), MAX_BATCH_GET):
@@ -117,6 +117,7 @@ class DynamoTable:
                 self.name: {
                     "Keys": [_key(i) for i in asked[at : at + MAX_BATCH_GET]],
                     "ConsistentRead": True,
+                    **_projection(only),
                 }
             }
             items += self._get_all(request)
@@ -286,6 +287,13 @@ class DynamoTable:
             "Limit": limit,
             **expression.conditions("FilterExpression", (span.where,)),
         }
+
+
+def _projection(only: Sequence[Attribute]) -> dict[str, Any]:
+    if not only:
+        return {}
+    names = {f"#{number}": str(name) for number, name in enumerate(only)}
+    return {"ProjectionExpression": ", ".join(names), "ExpressionAttributeNames": names}
 
 
 def _key(task_id: str) -> dict[str, Any]:

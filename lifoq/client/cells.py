@@ -32,6 +32,7 @@ from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Status
 from lifoq.items.task import Duration, NewTask, Task
 from lifoq.store.puts import PutOutcome
+from lifoq.store.store import Store
 from lifoq.store.table import Count
 
 _PLACE: Final = {Status.DELAYED: "due_at"}
@@ -218,6 +219,7 @@ class Cells(Producer):
             check_ids(task_ids),
             timeout=seconds("timeout", timeout, zero=True),
             look=self._look_at,
+            unended=self._unended,
             store_of=lambda one: self.home(one).store,
             host=self._host,
         )
@@ -345,13 +347,21 @@ class Cells(Producer):
             queue.check()
 
     def _look_at(self, task_ids: Sequence[str]) -> dict[str, Task | DamagedTask]:
+        found: dict[str, Task | DamagedTask] = {}
+        for store, ids in self._shares(task_ids):
+            found |= store.read_each(ids)
+        return found
+
+    def _unended(self, task_ids: Sequence[str]) -> set[str]:
+        return set().union(*(store.unended(ids) for store, ids in self._shares(task_ids)))
+
+    def _shares(self, task_ids: Sequence[str]) -> Iterator[tuple[Store, list[str]]]:
+        """Yield the store of each cell with those of the ids that are at home there."""
         shares: dict[str, list[str]] = defaultdict(list)
         for task_id in task_ids:
             shares[_name(self.home(task_id))].append(task_id)
-        found: dict[str, Task | DamagedTask] = {}
         for name, ids in shares.items():
-            found |= self.queues[name].store.read_each(ids)
-        return found
+            yield self.queues[name].store, ids
 
     def _put(self, new: NewTask) -> Task:
         """Put a task into its cell. A task without an id is given one, which finds its cell like

@@ -10,7 +10,7 @@ from lifoq.basics.host import SYSTEM, Host, microseconds
 from lifoq.basics.numbers import check_count, check_rate, seconds
 from lifoq.client.listing import Listing, Wanted, look
 from lifoq.client.producer import Producer
-from lifoq.client.waiting import Look, WaitOutcome, check_ids, outcomes, whole_tasks
+from lifoq.client.waiting import Look, Unended, WaitOutcome, check_ids, outcomes, whole_tasks
 from lifoq.errors import (
     DamagedTask,
     InvalidInput,
@@ -320,7 +320,9 @@ class Queue(Producer):
             lifoq.errors.WaitTimeout: task 'd-17' has not ended within 0 s; it may still
         """
         timeout = seconds("timeout", timeout, zero=True)
-        (outcome,) = self._outcomes([task_id], timeout, look=self._look_at_one)
+        (outcome,) = self._outcomes(
+            [task_id], timeout, look=self._look_at_one, unended=self._unended_one
+        )
         return outcome.result()
 
     def wait_many(self, task_ids: Iterable[str], *, timeout: Duration) -> Iterator[WaitOutcome]:
@@ -348,7 +350,8 @@ class Queue(Producer):
             task 'd-18' has not ended within 0 s; it may still
         """
         asked = check_ids(task_ids)
-        return self._outcomes(asked, seconds("timeout", timeout, zero=True), look=self._look_at)
+        timeout = seconds("timeout", timeout, zero=True)
+        return self._outcomes(asked, timeout, look=self._look_at, unended=self.store.unended)
 
     def cancel(self, task_id: str, *, running: bool = True) -> Task:
         """Withdraw a task, and return it as it is then.
@@ -614,11 +617,19 @@ class Queue(Producer):
         found = {task_id: self.look(task_id) for task_id in task_ids}
         return {task_id: task for task_id, task in found.items() if task is not None}
 
+    def _unended_one(self, task_ids: Sequence[str]) -> list[str]:
+        return [task_id for task_id in task_ids if self.store.has_not_ended(task_id)]
+
     def _outcomes(
-        self, task_ids: Sequence[str], timeout: float, *, look: Look
+        self, task_ids: Sequence[str], timeout: float, *, look: Look, unended: Unended
     ) -> Iterator[WaitOutcome]:
         return outcomes(
-            task_ids, timeout=timeout, look=look, store_of=lambda _: self.store, host=self._host
+            task_ids,
+            timeout=timeout,
+            look=look,
+            unended=unended,
+            store_of=lambda _: self.store,
+            host=self._host,
         )
 
     def _redrive_matching(self, task_id: str, error_type: str | None) -> bool:

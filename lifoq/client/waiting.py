@@ -1,6 +1,6 @@
 """Wait for tasks to end: one, or many together."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -29,6 +29,8 @@ MOST_IDS: Final = 1_000
 
 Look = Callable[[Sequence[str]], Mapping[str, Task | DamagedTask]]
 """Reads tasks by their ids; leaves out ids that have none."""
+Unended = Callable[[Sequence[str]], Collection[str]]
+"""Returns those of the ids whose tasks have certainly not ended, by less than whole items."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,26 +101,30 @@ def outcomes(
     *,
     timeout: float,
     look: Look,
+    unended: Unended,
     store_of: Callable[[str], Store],
     host: Host,
 ) -> Iterator[WaitOutcome]:
     """Yield the outcome of each task as it ends, and of those that have not after ``timeout``
-    seconds. ``store_of``: the store of an id. Only tasks that have not ended are looked at
-    again."""
+    seconds. ``store_of``: the store of an id. The first and the last poll read whole tasks, which
+    are the answer; the polls between them only look for those that have ended, and read these."""
     until = host.now() + microseconds(timeout)
     left: dict[str, Task | None] = dict.fromkeys(task_ids)
-    pause = FIRST_POLL
+    pause, is_first = FIRST_POLL, True
     while left:
         is_last = host.now() >= until
-        found = look(list(left))
-        for task_id, before in list(left.items()):
-            task = found.get(task_id)
+        still = () if is_first or is_last else unended(list(left))
+        asked = [task_id for task_id in left if task_id not in still]
+        found = look(asked) if asked else {}
+        for task_id in asked:
+            task, before = found.get(task_id), left[task_id]
             outcome = _outcome(task_id, task, before, store_of(task_id))
             if outcome is not None:
                 del left[task_id]
                 yield outcome
             elif isinstance(task, Task):
                 left[task_id] = task
+        is_first = False
         if is_last or not left:
             break
         if (rest := (until - host.now()) / MICROSECONDS) > 0:

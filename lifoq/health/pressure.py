@@ -57,10 +57,13 @@ class Pressure:
 
     shed_share: float
     """The share, from 0 to 1, of the tasks started or shed that were shed; 0 if no worker has told
-    of a start. A task is shed at its deadline: so this tells of tasks that were put as long ago."""
-    starts_per_second: float
+    of a start lately. A task is shed at its deadline: so this tells of tasks that were put as long
+    ago."""
+    starts_per_second: float | None
     """The starts per second by all workers together, as they told. If tasks are shed, this is what
-    the workers can do."""
+    the workers can do. None if no worker has told of any in the last 90 seconds: it tells while a
+    run lasts 20 seconds or more, and when one leaves tasks behind, so that nothing is told where
+    each task is done at once."""
     wait_seconds: float | None
     """The mean wait from the put to the start, in seconds, of the tasks that were started; None if
     none was."""
@@ -104,7 +107,7 @@ def measure(store: StoreBase, *, now: int) -> Pressure:
     started, wait = _started(_recent(store.table.get(NOTE), now=now))
     shed = _shed(store, now)
     return Pressure(
-        shed_share=shed / (shed + started) if started else 0.0,
+        shed_share=_share(shed, started),
         starts_per_second=started,
         wait_seconds=wait,
     )
@@ -113,14 +116,18 @@ def measure(store: StoreBase, *, now: int) -> Pressure:
 def together(one: Pressure, other: Pressure) -> Pressure:
     """Return the pressure on two queues as one: over all that was started or shed in them."""
     both = (one, other)
-    started = sum(each.starts_per_second for each in both)
-    shed = sum(each.starts_per_second * each.shed_share / (1 - each.shed_share) for each in both)
-    waits = [(each.wait_seconds, each.starts_per_second) for each in both]
+    told = [(each, each.starts_per_second) for each in both if each.starts_per_second is not None]
+    shed = sum(starts * each.shed_share / (1 - each.shed_share) for each, starts in told)
+    started = sum(starts for _, starts in told) if told else None
     return Pressure(
-        shed_share=shed / (shed + started) if started else 0.0,
+        shed_share=_share(shed, started),
         starts_per_second=started,
-        wait_seconds=_mean(waits),
+        wait_seconds=_mean([(each.wait_seconds, starts) for each, starts in told]),
     )
+
+
+def _share(shed: float, started: float | None) -> float:
+    return shed / (shed + started) if started else 0.0
 
 
 def _mean(waits: Sequence[tuple[float | None, float]]) -> float | None:
@@ -130,10 +137,10 @@ def _mean(waits: Sequence[tuple[float | None, float]]) -> float | None:
     return sum(wait * weight for wait, weight in known) / total if total else None
 
 
-def _started(rows: list[Starts]) -> tuple[float, float | None]:
-    """Return the starts per second, and the mean wait in seconds."""
+def _started(rows: list[Starts]) -> tuple[float | None, float | None]:
+    """Return the starts per second, and the mean wait in seconds; None where none were told."""
     if not rows:
-        return 0.0, None
+        return None, None
     until = max(row.at for row in rows)
     since = min(row.at - microseconds(row.seconds) for row in rows)
     wait = _mean([(row.wait, row.number) for row in rows])

@@ -54,16 +54,16 @@ class MemoryTable:
         """The rows by index and id."""
         self._lock = threading.RLock()
 
-    def get(self, task_id: str) -> Item | None:
-        """Return an item."""
+    def get(self, task_id: str, *, only: Sequence[Attribute] = ()) -> Item | None:
+        """Return an item, or what is asked for of it."""
         with self._lock:
             item = self._items.get(task_id)
-            return None if item is None else dict(item)
+            return None if item is None else _part(item, only)
 
-    def get_many(self, task_ids: Sequence[str]) -> list[Item]:
-        """Return those of the items that exist."""
+    def get_many(self, task_ids: Sequence[str], *, only: Sequence[Attribute] = ()) -> list[Item]:
+        """Return those of the items that exist, or what is asked for of them."""
         with self._lock:
-            return [dict(self._items[i]) for i in task_ids if i in self._items]
+            return [_part(self._items[i], only) for i in task_ids if i in self._items]
 
     def put(self, item: Item, *, over: Alternatives = ()) -> None:
         """Write a new item, unless its id is in use by an item for which ``over`` does not hold."""
@@ -246,6 +246,10 @@ class MemoryTable:
 
     def _project(self, index: str, task_id: str) -> Item:
         return self._rows[index, task_id]
+
+
+def _part(item: Item, only: Sequence[Attribute]) -> dict[str, Value]:
+    return {name: value for name, value in item.items() if not only or name in only}
 
 
 def _places(

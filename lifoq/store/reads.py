@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from lifoq.errors import DamagedTask
-from lifoq.items.change import AtMost, Condition, Exists, Item, Not
+from lifoq.items.change import AtMost, Condition, Exists, Item, Not, is_number
 from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX, Attribute, Preview, Status
 from lifoq.items.task import Task
 from lifoq.store.base import StoreBase, reaching, unexpired
@@ -13,6 +14,10 @@ from lifoq.store.table import LARGEST_PAGE, Count, Cursor, Page, Span
 
 BROWSE_PAGE = 100
 """Rows read at a time by whoever looks through a status."""
+
+
+TELL_AN_END: Final = (Attribute.TASK_ID, Attribute.TASK_STATUS, Attribute.EXPIRES_AT)
+"""What one reads of a task to know if it has ended."""
 
 
 class Reads(StoreBase):
@@ -34,6 +39,17 @@ class Reads(StoreBase):
         return {
             task_id: _task_or_damage(items[task_id]) for task_id in task_ids if task_id in items
         }
+
+    def unended(self, task_ids: Sequence[str]) -> set[str]:
+        """Return the ids of those tasks that have certainly not ended: they are at work, or wait
+        and have not expired. Reads no payload; what is missing or damaged is left out."""
+        items, now = self.table.get_many(task_ids, only=TELL_AN_END), self.now()
+        return {str(item[Attribute.TASK_ID]) for item in items if _has_not_ended(item, now)}
+
+    def has_not_ended(self, task_id: str) -> bool:
+        """Return True if a task has certainly not ended, as ``unended`` does, by one GetItem."""
+        item = self.table.get(task_id, only=TELL_AN_END)
+        return item is not None and _has_not_ended(item, self.now())
 
     def candidates(
         self,
@@ -163,6 +179,13 @@ class Reads(StoreBase):
         """Count PENDING tasks that can still be claimed, up to ``cap``."""
         now = self.now()
         return self.table.count(self._alive(now, where=(unexpired(now),)), cap=cap)
+
+
+def _has_not_ended(item: Item, now: int) -> bool:
+    status, expires_at = item.get(Attribute.TASK_STATUS), item.get(Attribute.EXPIRES_AT)
+    if status in (Status.PENDING, Status.DELAYED):
+        return is_number(expires_at) and expires_at > now
+    return status == Status.TAKEN
 
 
 def _task_or_damage(item: Item) -> Task | DamagedTask:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from lifoq.items.change import Alternatives, Change, Condition, Item
-from lifoq.items.schema import Status
+from lifoq.items.schema import Attribute, Status
 
 Cursor = Mapping[str, Any]
 """The place at which a query stopped: the index keys of its last row. The sort key of a damaged row
@@ -41,12 +41,14 @@ class Table(Protocol):
 
     name: str
 
-    def get(self, task_id: str) -> Item | None:
-        """The item, by a strongly consistent read."""
+    def get(self, task_id: str, *, only: Sequence[Attribute] = ()) -> Item | None:
+        """The item, by a strongly consistent read; of its attributes those named by ``only``, or
+        all. A read of some costs the units of a whole one, and less time and traffic."""
         ...
 
-    def get_many(self, task_ids: Sequence[str]) -> list[Item]:
-        """Return those of the items that exist, in no order, by strongly consistent reads."""
+    def get_many(self, task_ids: Sequence[str], *, only: Sequence[Attribute] = ()) -> list[Item]:
+        """Return those of the items that exist, in no order, by strongly consistent reads;
+        ``only`` as in ``get``."""
         ...
 
     def put(self, item: Item, *, over: Alternatives = ()) -> None:

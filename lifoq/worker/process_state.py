@@ -13,6 +13,7 @@ from lifoq.store.claims import Claims
 from lifoq.store.store import Store
 from lifoq.worker.backlog.claim_order import ClaimOrder
 from lifoq.worker.backlog.known_types import Types
+from lifoq.worker.handlers import allowance
 from lifoq.worker.handlers.registry import Registry
 from lifoq.worker.limits.limits import Limits
 from lifoq.worker.settings import WorkerSettings
@@ -120,6 +121,28 @@ class ProcessState:
                     f"is beyond the worker's task_timeout of {longest:g} s; "
                     "raise task_timeout of the queue, or shorten the task",
                 )
+
+    def check_time_limit(self, time_limit: float | None) -> None:
+        """Raise InvalidInput if no task of any type could start in a run of ``time_limit`` seconds.
+        A task with a shorter timeout of its own could, but a worker is not there for these
+        alone."""
+        settings = self.settings
+        longest, kept = settings.task_timeout, settings.settle_time
+        needed = [
+            allowance.seconds(None, kind, longest=longest)
+            for kind in self.registry
+            if self.types.has(kind.name)
+        ]
+        if time_limit is None or not needed or time_limit > (total := min(needed) + kept):
+            return
+        raise InvalidInput(
+            "time_limit",
+            time_limit,
+            f"leaves no task the time to start: a task may take {min(needed):g} s (its type's "
+            f"timeout, else task_timeout), and {kept:g} s (settle_time) are kept for writing "
+            f"outcomes, {total:g} s in all; give the run more than that, or tasks a shorter "
+            "timeout",
+        )
 
     def check_batches(self) -> None:
         """Raise InvalidInput if a worker would hold too many tasks of a type that has batches."""

@@ -91,16 +91,18 @@ class Processor:
                 if tasks remain.
 
         Raises:
+            InvalidInput: No task of any type has its time within ``time_limit``.
             StoreUnavailable: The database did not answer, so that the run claimed nothing.
             QueueMisconfigured: The table cannot be worked on.
             ProcessUnusable: Handlers hang in all slots. It is raised once whatever was in flight is
                 settled.
 
         Examples:
-            >>> processor = Processor(queue.store, REGISTRY, WorkerSettings(linger=0))
-            >>> processor.run(time_limit=60).claimed
+            >>> settings = WorkerSettings(linger=0, task_timeout=10)
+            >>> Processor(queue.store, REGISTRY, settings).run(time_limit=60).claimed
             0
         """
+        self._process.check_time_limit(time_limit)
         with self._host.invocation():
             return self._run(
                 time_limit=time_limit, woken_at=woken_at, on_progress=on_progress

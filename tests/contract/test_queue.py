@@ -334,6 +334,9 @@ def test_what_cannot_be_searched_for_is_refused():
 # Under load
 
 
+UNTOLD = Pressure(shed_share=0, starts_per_second=None, wait_seconds=None)
+
+
 def started(store: Store, host: ManualHost, number: int, *, wait: float | None = 0.5):
     starts = Starts(seconds=20.0, number=number, wait=wait)
     pressure.note(store, starts, host=host)
@@ -341,7 +344,7 @@ def started(store: Store, host: ManualHost, number: int, *, wait: float | None =
 
 @on_dynamodb_too
 def test_pressure_is_what_workers_noted_beside_what_was_shed(queue, store, host):
-    assert queue.pressure() == Pressure(shed_share=0, starts_per_second=0, wait_seconds=None)
+    assert queue.pressure() == UNTOLD
     for _ in range(30):
         store.put(NewTask(task_type="a"))
     host.advance(3_601)
@@ -358,7 +361,7 @@ def test_pressure_is_what_workers_noted_beside_what_was_shed(queue, store, host)
     host.advance(60)
     assert queue.pressure() == replace(found, shed_share=0)
     host.advance(30)
-    assert queue.pressure() == Pressure(shed_share=0, starts_per_second=0, wait_seconds=None)
+    assert queue.pressure() == UNTOLD
 
 
 def test_what_the_sweep_has_deleted_counts_as_shed(table, host):
@@ -387,6 +390,6 @@ def test_of_many_that_were_shed_a_sample_is_read(store, host):
 def test_a_note_of_workers_that_cannot_be_read_tells_nothing_and_is_written_over(store, host, text):
     damage = {Attribute.PAYLOAD: text, Attribute.CLAIM_ID: "theirs"}
     store.table.update(NOTE, Change(when=(), creates=True, set=damage))
-    assert Queue(store, host=host).pressure().starts_per_second == 0
+    assert Queue(store, host=host).pressure() == UNTOLD
     started(store, host, 20)
     assert Queue(store, host=host).pressure().starts_per_second == pytest.approx(1)

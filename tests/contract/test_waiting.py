@@ -1,5 +1,6 @@
 """Many tasks read at once, and waited for together."""
 
+import random
 from collections import Counter
 from datetime import timedelta
 from unittest import mock
@@ -40,8 +41,8 @@ def succeed(queue: Queue, task_id: str, result: str = "1"):
 
 
 def looks(queue: Queue) -> mock.Mock:
-    """Every read of several tasks, with their ids."""
-    return mock.patch.object(queue.store, "read_each", wraps=queue.store.read_each)
+    """Every read of several items, with their ids."""
+    return mock.patch.object(queue.store.table, "get_many", wraps=queue.store.table.get_many)
 
 
 @on_dynamodb_too
@@ -105,11 +106,13 @@ def test_each_outcome_comes_as_its_task_ends_and_only_those_that_are_left_are_lo
             if outcome.error is None
         ]
     assert told == [("t2", "at once", 0), ("t1", 1, 1), ("t3", 1, 3)]
-    assert [set(call.args[0]) for call in looked.call_args_list] == [
-        set(ids),
+    whole = [set(call.args[0]) for call in looked.call_args_list if "only" not in call.kwargs]
+    parts = [set(call.args[0]) for call in looked.call_args_list if "only" in call.kwargs]
+    assert whole == [set(ids), {"t1"}, {"t3"}, {"t0"}], "first, what has ended, and last"
+    assert parts == [
         {"t0", "t1", "t3"},
         *[{"t0", "t3"}] * 2,
-        *[{"t0"}] * (looked.call_count - 4),
+        *[{"t0"}] * (len(parts) - 3),
     ]
     assert host.slept[:3] == [0.1, pytest.approx(0.15), pytest.approx(0.225)]
     assert sum(host.slept) == pytest.approx(1)
@@ -143,6 +146,53 @@ def test_the_outcome_of_each_says_what_a_wait_for_it_alone_would(queue, host, pa
     assert told["waits"].task.status == "PENDING", "what is known"
     known = {task_id for task_id, outcome in told.items() if outcome.task is not None}
     assert known == {*ids} - {"nobody", "damaged"}
+
+
+@on_dynamodb_too
+@pytest.mark.parametrize("wait", ["wait", "wait_many"])
+def test_a_poll_of_what_goes_on_reads_no_payload(queue, host, wait):
+    queue.put("a", random.Random(1).randbytes(20_000).hex(), task_id="t")
+    read, table = [], queue.store.table
+    asked = {"wait": lambda: queue.wait("t", timeout=60)}
+    asked["wait_many"] = lambda: next(queue.wait_many(["t"], timeout=60)).result()
+
+    def noted(name):
+        call = getattr(table, name)
+
+        def noting(*args, **kwargs):
+            found = call(*args, **kwargs)
+            read.append(sum(len(str(item)) for item in (found if name == "get_many" else [found])))
+            return found
+
+        return mock.patch.object(table, name, noting)
+
+    with noted("get"), noted("get_many"), pytest.raises(WaitTimeout):
+        asked[wait]()
+    assert len(read) > 10
+    assert [size > 10_000 for size in read] == [True, *[False] * (len(read) - 2), True]
+
+
+@on_dynamodb_too
+@pytest.mark.parametrize("status", ["SUCCESS", "PENDING"])
+def test_what_changes_between_the_two_reads_of_a_poll_is_told_as_it_is(queue, host, status):
+    """It has ended by its status; by its item it has ended otherwise, or waits anew."""
+    queue.put("a", task_id="t")
+    host.on_sleep = lambda: len(host.slept) == 1 and queue.cancel("t")
+    whole = queue.store.read_each
+
+    def later(task_ids):
+        if len(host.slept) == 1:
+            queue.put("a", "anew", task_id="t", if_exists="replace")
+            if status == "SUCCESS":
+                succeed(queue, "t")
+        return whole(task_ids)
+
+    with mock.patch.object(queue.store, "read_each", later):
+        (outcome,) = queue.wait_many(["t"], timeout=1)
+    assert (outcome.task.status, outcome.task.payload) == (status, "anew")
+    assert (type(outcome.error), len(host.slept) == 1) == (
+        (type(None), True) if status == "SUCCESS" else (WaitTimeout, False)
+    )
 
 
 def test_no_time_looks_once_and_who_works_beyond_the_time_has_one_more_look(queue, host):

@@ -258,9 +258,9 @@ class Connection:
         self._polls = polls
         database.register(machine)
 
-    def get(self, task_id: str) -> Item | None:
+    def get(self, task_id: str, *, only: Sequence[Attribute] = ()) -> Item | None:
         return self._call(
-            "get", task_id, lambda _: self._database.table.get(task_id), self._blame_all
+            "get", task_id, lambda _: self._database.table.get(task_id, only=only), self._blame_all
         )
 
     def _blame_all(self) -> None:
@@ -269,8 +269,10 @@ class Connection:
         if self._polls is not None:
             self._machine.claim_faults.update(self._polls.open_claims())
 
-    def get_many(self, task_ids: Sequence[str]) -> list[Item]:
-        return self._call("get_many", "", lambda _: self._database.table.get_many(task_ids))
+    def get_many(self, task_ids: Sequence[str], *, only: Sequence[Attribute] = ()) -> list[Item]:
+        return self._call(
+            "get_many", "", lambda _: self._database.table.get_many(task_ids, only=only)
+        )
 
     def put(self, item: Item, *, over: Alternatives = ()) -> None:
         def apply(clock: int) -> None:

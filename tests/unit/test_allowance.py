@@ -2,7 +2,7 @@
 
 import pytest
 
-from lifoq import Backoff, Status
+from lifoq import Backoff, InvalidInput, Status
 from lifoq.basics.host import microseconds
 from lifoq.items.change import Change
 from lifoq.items.schema import Attribute
@@ -106,6 +106,17 @@ def test_a_run_that_is_cut_short_claims_no_task_whose_time_is_longer_than_what_i
     assert bench.task(long).history == ()  # it was not claimed and handed back
     bench.run(time_limit=60, **FAST)
     assert bench.task(long).status is Status.SUCCESS
+
+
+def test_a_time_limit_in_which_no_task_of_any_type_could_start_is_refused_with_the_sum(bench):
+    bench.run(time_limit=0.1)  # without a handler nothing is to start
+    bench.handle("a"), bench.handle("long", timeout=55)
+    bench.put("a")
+    settings = {"task_timeout": 60, "settle_time": 5}
+    with pytest.raises(InvalidInput, match=r"time_limit=60: leaves .*55 s .* 5 s .* 60 s in all"):
+        bench.run(time_limit=60, **settings)
+    assert bench.run(time_limit=60.1, **settings).remaining, "the type with the shorter time may"
+    assert bench.run(time_limit=65.1, **settings).succeeded == 1
 
 
 @pytest.mark.parametrize("wrong", [{"maxAttempts": 0}, {"preview": {"timeout": 0}}])
