@@ -17,7 +17,7 @@ BROWSE_PAGE = 100
 
 
 TELL_AN_END: Final = (Attribute.TASK_ID, Attribute.TASK_STATUS, Attribute.EXPIRES_AT)
-"""What one reads of a task to know if it has ended."""
+"""The attributes that tell if a task has ended."""
 
 
 class Reads(StoreBase):
