@@ -15,6 +15,7 @@ from lifoq.errors import InvalidInput as InvalidInput
 from lifoq.errors import ItemTooLarge as ItemTooLarge
 from lifoq.errors import LeaseLost as LeaseLost
 from lifoq.errors import LifoqError as LifoqError
+from lifoq.errors import NoResult as NoResult
 from lifoq.errors import QueueMisconfigured as QueueMisconfigured
 from lifoq.errors import Retry as Retry
 from lifoq.errors import StoreUnavailable as StoreUnavailable

@@ -5,6 +5,7 @@ Errors that tell more of a task or of a run stand beside that: ``items.task_erro
 """
 
 from datetime import timedelta
+from typing import ClassVar
 
 
 class LifoqError(Exception):
@@ -248,11 +249,37 @@ class ItemTooLarge(LifoqError):
     """
 
 
-class TaskCancelled(LifoqError):
-    """Raised by ``Queue.wait``: the task was cancelled.
+class NoResult(LifoqError):
+    """The root of what ``Queue.wait`` and ``Queue.call`` raise in place of a task's result:
+    ``TaskShed``, ``TaskFailed``, ``TaskCancelled``, ``WaitTimeout``.
 
     Attributes:
         task_id: The id of the task.
+        http_status: The status with which a web handler answers its own client.
+
+    Examples:
+        >>> try:
+        ...     queue.call("device.check", {"device": "d-17"}, timeout=0.1)
+        ... except NoResult as error:
+        ...     print(error.http_status)  # nobody works here
+        503
+    """
+
+    http_status: ClassVar[int]
+
+    def __init__(self, task_id: str, message: str) -> None:
+        self.task_id = task_id
+        super().__init__(message)
+
+
+class TaskCancelled(NoResult):
+    """Raised by ``Queue.wait`` and ``Queue.call``: the task was cancelled.
+
+    A web handler answers 409: somebody else has withdrawn what its client asks for.
+
+    Attributes:
+        task_id: The id of the task.
+        http_status: 409.
 
     Examples:
         >>> task = queue.put("device.check", task_id="d-17")
@@ -262,16 +289,20 @@ class TaskCancelled(LifoqError):
         lifoq.errors.TaskCancelled: task 'd-17' was cancelled
     """
 
+    http_status = 409
+
     def __init__(self, task_id: str) -> None:
-        self.task_id = task_id
-        super().__init__(f"task {task_id!r} was cancelled")
+        super().__init__(task_id, f"task {task_id!r} was cancelled")
 
 
-class TaskShed(LifoqError):
-    """Raised by ``Queue.wait``: the task's deadline passed while it waited.
+class TaskShed(NoResult):
+    """Raised by ``Queue.wait`` and ``Queue.call``: the task's deadline passed while it waited.
+
+    A web handler answers 503, with a header ``Retry-After``: the queue has more to do than it can.
 
     Attributes:
         task_id: The id of the task.
+        http_status: 503.
 
     Examples:
         >>> task = queue.put("device.check", task_id="d-17", deadline=0.01)
@@ -281,16 +312,22 @@ class TaskShed(LifoqError):
         lifoq.errors.TaskShed: task 'd-17' was shed: its deadline passed before a worker was free
     """
 
+    http_status = 503
+
     def __init__(self, task_id: str) -> None:
-        self.task_id = task_id
-        super().__init__(f"task {task_id!r} was shed: its deadline passed before a worker was free")
+        super().__init__(
+            task_id, f"task {task_id!r} was shed: its deadline passed before a worker was free"
+        )
 
 
-class WaitTimeout(LifoqError, TimeoutError):
-    """Raised by ``Queue.wait``: the task did not end in time; it may still.
+class WaitTimeout(NoResult, TimeoutError):
+    """Raised by ``Queue.wait`` and ``Queue.call``: the task did not end in time; it may still.
+
+    A web handler answers 504: the task had begun, and took too long.
 
     Attributes:
         task_id: The id of the task.
+        http_status: 504.
 
     Examples:
         >>> task = queue.put("device.check", task_id="d-17")
@@ -301,9 +338,12 @@ class WaitTimeout(LifoqError, TimeoutError):
         later
     """
 
+    http_status = 504
+
     def __init__(self, task_id: str, seconds: float) -> None:
-        self.task_id = task_id
-        super().__init__(f"task {task_id!r} has not ended within {seconds:g} s; it may still")
+        super().__init__(
+            task_id, f"task {task_id!r} has not ended within {seconds:g} s; it may still"
+        )
 
 
 class Retry(LifoqError):

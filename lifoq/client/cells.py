@@ -189,7 +189,7 @@ class Cells(Producer):
             task_ids: The ids of the tasks, 1,000 at the most.
         """
         asked = check_ids(task_ids)
-        return whole_tasks(asked, look=self._look_at, store_of=lambda one: self.home(one).store)
+        return whole_tasks(asked, look=self._look_at, store_of=self._store_of)
 
     def look(self, task_id: str) -> Task | None:
         """Return a task without its large values; see ``Queue.look``.
@@ -220,7 +220,7 @@ class Cells(Producer):
             timeout=seconds("timeout", timeout, zero=True),
             look=self._look_at,
             unended=self._unended,
-            store_of=lambda one: self.home(one).store,
+            store_of=self._store_of,
             host=self._host,
         )
 
@@ -345,6 +345,9 @@ class Cells(Producer):
         """Check every cell; see ``Queue.check``."""
         for queue in self.queues.values():
             queue.check()
+
+    def _store_of(self, task_id: str) -> Store:
+        return self.home(task_id).store
 
     def _look_at(self, task_ids: Sequence[str]) -> dict[str, Task | DamagedTask]:
         found: dict[str, Task | DamagedTask] = {}

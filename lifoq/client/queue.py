@@ -281,7 +281,7 @@ class Queue(Producer):
             ('device.check', None)
         """
         asked = check_ids(task_ids)
-        return whole_tasks(asked, look=self._look_at, store_of=lambda _: self.store)
+        return whole_tasks(asked, look=self._look_at, store_of=self._store_of)
 
     def look(self, task_id: str) -> Task | None:
         """Return a task without reading from the queue's bucket: a value that lies there is a
@@ -610,6 +610,9 @@ class Queue(Producer):
     def _put(self, new: NewTask) -> Task:
         return self.store.whole(self.store.put(new))
 
+    def _store_of(self, _task_id: str) -> Store:
+        return self.store
+
     def _look_at(self, task_ids: Sequence[str]) -> dict[str, Task | DamagedTask]:
         return self.store.read_each(task_ids)
 
@@ -628,7 +631,7 @@ class Queue(Producer):
             timeout=timeout,
             look=look,
             unended=unended,
-            store_of=lambda _: self.store,
+            store_of=self._store_of,
             host=self._host,
         )
 

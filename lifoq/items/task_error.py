@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from lifoq.basics import jsontext
-from lifoq.errors import LifoqError
+from lifoq.errors import NoResult
 from lifoq.items.schema import MAX_ERROR_BYTES, MAX_TYPE_BYTES
 
 MAX_TRACEBACK: Final = 4_000
@@ -113,12 +113,15 @@ def _end(lines: str, *, room: int) -> str:
     return f"({cut:,} characters before)\n{kept}" if cut else lines
 
 
-class TaskFailed(LifoqError):
-    """Raised by ``Queue.wait``: the task ended in FAILURE.
+class TaskFailed(NoResult):
+    """Raised by ``Queue.wait`` and ``Queue.call``: the task ended in FAILURE.
+
+    A web handler answers 502: the system behind the queue did not do what was asked.
 
     Attributes:
         task_id: The id of the task.
         error: The error of its last attempt.
+        http_status: 502.
 
     Examples:
         >>> try:
@@ -127,7 +130,8 @@ class TaskFailed(LifoqError):
         ...     print(error.error.type, error.error.message)
     """
 
+    http_status = 502
+
     def __init__(self, task_id: str, error: TaskError) -> None:
-        self.task_id = task_id
         self.error = error
-        super().__init__(f"task {task_id!r} failed: {error.type}: {error.message}")
+        super().__init__(task_id, f"task {task_id!r} failed: {error.type}: {error.message}")

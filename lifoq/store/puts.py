@@ -69,12 +69,18 @@ class Puts(NewItems):
 
         Raises InvalidInput, and StoreUnavailable: then nobody knows whether it was stored.
         """
+        return self.put_new(new)[0]
+
+    def put_new(self, new: NewTask) -> tuple[Task, bool]:
+        """Put one task as ``put`` does, and return it, and True if this put made it."""
         accepted = self._accept(new)
         if accepted.replaces and self._hears_the_time(accepted):
             accepted = self._accept(new)
         ahead = self.table.clock_ahead()
         task, created = self.put_item(self._item(accepted))
-        return self._timed_anew(new, task) if created and self._clock_was_off(ahead) else task
+        if created and self._clock_was_off(ahead):
+            task = self._timed_anew(new, task)
+        return task, created
 
     def new_item(self, new: NewTask) -> Item:
         """The item of a new task, as ``put_item`` takes it. InvalidInput."""

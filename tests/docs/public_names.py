@@ -26,8 +26,15 @@ PAGES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "errors.md": (
         *("LifoqError", "InvalidInput", "QueueMisconfigured", "BadEnvironment"),
-        *("StoreUnavailable", "TaskNotFound", "WrongStatus", "TaskFailed", "TaskCancelled"),
-        *("TaskShed", "WaitTimeout", "DamagedTask", "ItemTooLarge", "BlocksOthers"),
+        *("StoreUnavailable", "TaskNotFound", "WrongStatus", "NoResult", "TaskFailed"),
+        *(
+            "TaskCancelled",
+            "TaskShed",
+            "WaitTimeout",
+            "DamagedTask",
+            "ItemTooLarge",
+            "BlocksOthers",
+        ),
         *("ProcessUnusable",),
     ),
     "workers.md": ("Processor", "WorkerSettings", "RunReport", "Sweeper", "SweepReport", "Store"),
