@@ -17,6 +17,9 @@ import psutil
 from pydantic import BaseModel, ConfigDict
 from pydantic_core import to_jsonable_python
 
+from lab import dynamodb_local
+from lifoq.aws.dynamo_table import DynamoTable
+
 HERE: Final = Path(__file__).parent
 PACKAGES: Final = ("boto3", "moto", "pyspark")
 WRITTEN: Final = (
@@ -47,7 +50,7 @@ def recording(name: str, command: str, *, variant: str | None = None) -> Iterato
     last run as they are.
     """
     began, clock, load = datetime.now(UTC), time.perf_counter(), os.getloadavg()[0]
-    found = Recording()
+    found, client = Recording(), _client()
     yield found
     document = {
         "benchmark": name,
@@ -61,6 +64,7 @@ def recording(name: str, command: str, *, variant: str | None = None) -> Iterato
             "load_before": round(load, 2),
             "python": platform.python_version(),
             **{package: version(package) for package in PACKAGES},
+            "client": client,
         },
         "seconds": round(time.perf_counter() - clock, 1),
         "results": to_jsonable_python(found.results),
@@ -88,6 +92,14 @@ def _commit() -> str:
 def _git(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = ["git", *arguments]
     return subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=False)
+
+
+def _client() -> str:
+    """Tell who calls DynamoDB Local in the processes of ``lifoq work`` on this machine: boto3 takes
+    twice the processor time."""
+    told = {"endpoint_url": "http://localhost:8000", **dynamodb_local.CREDENTIALS}
+    _, reason = DynamoTable.connect("any", **told).in_worker()
+    return "lifoq's own" if reason is None else f"boto3: {reason}"
 
 
 def _processor() -> str:

@@ -120,7 +120,7 @@ def work(
     elif not settings.shared_limits:
         _tell_own_limits(session, registry, settings)
     protection = None if protect is None else Protection.of_this_task(protect)
-    processor = Processor(_by_own_client(queue.store), registry, settings)
+    processor = Processor(_by_own_client(queue.store, session.tell), registry, settings)
     tellers: list[Callable[[RunReport], None]] = []
     if metrics:
         tellers.append(_emitter(session.title))
@@ -145,12 +145,15 @@ def work(
     )
 
 
-def _by_own_client(store: Store) -> Store:
-    """The same queue, called by lifoq's own client: this process is lifoq's. It comes after the
-    import of the task code, which may patch boto3 to trace its calls."""
+def _by_own_client(store: Store, tell: Callable[[str], None]) -> Store:
+    """Return the same queue, called by lifoq's own client where it may: this process is lifoq's.
+    ``tell`` gets a sentence about who calls. It comes after the import of the task code, which may
+    patch boto3 to trace its calls."""
     table = store.table
     if isinstance(table, DynamoTable):
-        table = table.in_worker()
+        table, reason = table.in_worker()
+        own = "lifoq's own client calls DynamoDB."
+        tell(own if reason is None else f"boto3 calls DynamoDB, not lifoq's own client: {reason}.")
     return Store(table, lifetimes=store.lifetimes, large=store.large)
 
 

@@ -10,8 +10,10 @@ import re
 from pathlib import Path
 from typing import Final
 
+from lifoq.aws import authorities
 from lifoq.aws.own_client import Endpoint, Service
-from lifoq.aws.patched import is_patched
+from lifoq.aws.patched import patched_part
+from lifoq.aws.proxies import has_proxy
 from lifoq.aws.signature import Credentials
 from lifoq.basics.clock import ServerClock
 from lifoq.basics.host import SYSTEM, Host
@@ -25,10 +27,8 @@ USUAL_REGION: Final = re.compile(r"(af|ap|ca|eu|il|me|mx|sa|us)-[a-z]+-\d+")
 """Names of regions of the partition ``aws``, whose endpoints end in amazonaws.com."""
 GIVEN: Final = ("AWS_LAMBDA_FUNCTION_NAME", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 ONLY_BOTO3S: Final = (
-    "ALL_PROXY",
     "AWS_ACCOUNT_ID",
     "AWS_AUTH_SCHEME_PREFERENCE",
-    "AWS_CA_BUNDLE",
     "AWS_CONFIG_FILE",
     "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
     "AWS_PROFILE",
@@ -36,10 +36,8 @@ ONLY_BOTO3S: Final = (
     "AWS_SHARED_CREDENTIALS_FILE",
     "AWS_USE_DUALSTACK_ENDPOINT",
     "AWS_USE_FIPS_ENDPOINT",
-    "HTTPS_PROXY",
-    "HTTP_PROXY",
-    "REQUESTS_CA_BUNDLE",
 )
+PROXIES: Final = ("HTTPS_PROXY", "HTTP_PROXY")
 FILES: Final = ("~/.aws/config", "~/.aws/credentials")
 
 
@@ -49,7 +47,8 @@ def in_function(
     """Return these services, as a Lambda function of lifoq's calls them: in its region, by its
     role's credentials, which hold as long as the process. None where boto3 has to.
 
-    Raises BadEnvironment where LIFOQ_AWS_CLIENT says what nobody knows.
+    Raises BadEnvironment where LIFOQ_AWS_CLIENT says what nobody knows, and QueueMisconfigured
+    where no certificate can be read from the bundle that AWS_CA_BUNDLE or REQUESTS_CA_BUNDLE names.
     """
     known = {name.upper() for name, value in os.environ.items() if value}
     if (
@@ -58,21 +57,25 @@ def in_function(
         or not known.isdisjoint(ONLY_BOTO3S)
         or any(Path(file).expanduser().exists() for file in FILES)
         or USUAL_REGION.fullmatch(_region()) is None
-        or is_patched()
+        or patched_part()
     ):
+        return None
+    endpoints = [*filter(None, map(_endpoint, services))]
+    has_proxies = not known.isdisjoint(PROXIES)
+    if len(endpoints) < len(services) or (has_proxies and any(map(has_proxy, endpoints))):
         return None
     credentials = Credentials(
         os.environ["AWS_ACCESS_KEY_ID"],
         os.environ["AWS_SECRET_ACCESS_KEY"],
         os.environ.get("AWS_SESSION_TOKEN"),
     )
-    own_clock = clock or ServerClock(host)
-    found = [
-        Service(endpoint, credentials=lambda: credentials, clock=own_clock, host=host)
-        for endpoint in map(_endpoint, services)
-        if endpoint is not None
-    ]
-    return tuple(found) if len(found) == len(services) else None
+    own_clock, bundle = clock or ServerClock(host), authorities.bundle()
+    return tuple(
+        Service(
+            endpoint, credentials=lambda: credentials, clock=own_clock, host=host, bundle=bundle
+        )
+        for endpoint in endpoints
+    )
 
 
 def boto3_is_chosen() -> bool:

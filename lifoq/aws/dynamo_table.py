@@ -89,17 +89,19 @@ class DynamoTable:
         calls: Calls = DynamoCalls(service, attempts=ATTEMPTS) if repeats else once
         return cls(name=name, calls=calls, once=once, clock=clock)
 
-    def in_worker(self, *, host: Host = SYSTEM) -> "DynamoTable":
+    def in_worker(self, *, host: Host = SYSTEM) -> tuple["DynamoTable", str | None]:
         """Return this table for ``lifoq work``: it calls by lifoq's own client if that may stand in
-        for this table's boto3 client, otherwise by boto3."""
+        for this table's boto3 client. Otherwise boto3 calls, and the second value is the reason."""
         from lifoq.aws import service_from_boto3 as worker  # noqa: PLC0415 - as above
         from lifoq.aws.boto3_clients import Boto3Calls  # noqa: PLC0415 - as above
 
         clock = ServerClock(host)
         if not isinstance(self._calls, Boto3Calls):
-            return self
+            return self, None
         service = worker.service_of(self._calls.client, clock=clock, host=host)
-        return self if service is None else self.of_service(self.name, service, clock=clock)
+        if isinstance(service, str):
+            return self, service
+        return self.of_service(self.name, service, clock=clock), None
 
     def get(self, task_id: str, *, only: Sequence[Attribute] = ()) -> Item | None:
         """Return an item, or what is asked for of it, by a strongly consistent read."""

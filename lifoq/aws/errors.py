@@ -20,6 +20,7 @@ from botocore.exceptions import (
     IncompleteReadError,
     MetadataRetrievalError,
     NoCredentialsError,
+    SSLError,
     TokenRetrievalError,
     UnauthorizedSSOTokenError,
 )
@@ -139,6 +140,7 @@ def translated(call: str, *, operation: str, meaning: Meaning) -> Iterator[None]
                 f"{call}: it could not be sent: the credentials, or another value that stands in a "
                 "header, have a line break"
             ) from None
+        _check_bundle(error)
         raise StoreUnavailable(f"{call}: {_sentence(error)}") from error
     except RecursionError as error:
         raise StoreUnavailable(f"{call}: the answer is not AWS's: it is too deep") from error
@@ -200,6 +202,15 @@ def _passing() -> tuple[type[Exception], ...]:
     parsers = sys.modules.get("botocore.parsers")  # which not every process has imported
     unreadable = () if parsers is None else (parsers.ResponseParserError,)
     return (*NO_ANSWER, *STALE_CREDENTIALS, *unreadable)
+
+
+def _check_bundle(error: Exception) -> None:
+    """Raise QueueMisconfigured where TLS failed, and the environment names a bundle that cannot be
+    read: botocore tells neither its path nor the variable."""
+    if isinstance(error, SSLError):
+        from lifoq.aws import authorities  # noqa: PLC0415 - a cold start less to import
+
+        authorities.trusting(authorities.bundle())
 
 
 def _sentence(error: Exception) -> str:

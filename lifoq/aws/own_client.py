@@ -13,11 +13,9 @@ import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlsplit
 
-import botocore
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
@@ -29,6 +27,7 @@ from botocore.exceptions import (
     SSLError,
 )
 
+from lifoq.aws.authorities import Bundle, trusting
 from lifoq.aws.connections import Answer, Connections, Headers
 from lifoq.aws.errors import NO_ANSWER, THROTTLED, UNCONFIRMED
 from lifoq.aws.retry_policy import CONNECT_TIMEOUT, CONNECTIONS, READ_TIMEOUT, RepeatQuota, pause
@@ -95,15 +94,25 @@ class Service:
         credentials: Callable[[], Credentials | None],
         clock: ServerClock,
         host: Host,
+        bundle: Bundle | None = None,
     ) -> None:
         """``credentials`` is asked for each request, and may have them refreshed. ``clock`` signs,
-        and learns from each answer."""
+        and learns from each answer. ``bundle`` holds the authorities that are trusted; None:
+        botocore's do.
+
+        Raises QueueMisconfigured where no certificate can be read from a bundle. An endpoint
+        without TLS has no use for one.
+        """
+        if bundle is not None and endpoint.encrypted:
+            trusting(bundle)  # a mistake is told before the first call
         self.endpoint = endpoint
         self._credentials = credentials
         self._clock = clock
         self._host = host
         self._quota = RepeatQuota()
-        self._connections = Connections(functools.partial(_connect, endpoint), kept=CONNECTIONS)
+        self._connections = Connections(
+            functools.partial(_connect, endpoint, bundle), kept=CONNECTIONS
+        )
 
     def call(
         self,
@@ -216,7 +225,7 @@ def _may_pass(status: int, code: str) -> bool:
     return failed or code in UNCONFIRMED
 
 
-def _connect(endpoint: Endpoint) -> socket.socket:
+def _connect(endpoint: Endpoint, bundle: Bundle | None) -> socket.socket:
     """botocore's errors."""
     url = endpoint.url
     try:
@@ -230,7 +239,7 @@ def _connect(endpoint: Endpoint) -> socket.socket:
     try:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if endpoint.encrypted:
-            connection = _authorities().wrap_socket(connection, server_hostname=endpoint.host)
+            connection = trusting(bundle).wrap_socket(connection, server_hostname=endpoint.host)
         connection.settimeout(READ_TIMEOUT)
     except ssl.SSLError as error:
         connection.close()
@@ -239,9 +248,3 @@ def _connect(endpoint: Endpoint) -> socket.socket:
         connection.close()
         raise ConnectionClosedError(endpoint_url=url, error=error) from error
     return connection
-
-
-@functools.cache
-def _authorities() -> ssl.SSLContext:
-    """Return a TLS context that trusts the authorities that botocore trusts."""
-    return ssl.create_default_context(cafile=str(Path(botocore.__file__).with_name("cacert.pem")))

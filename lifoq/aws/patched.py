@@ -1,4 +1,4 @@
-"""Tells whether somebody has a hand in boto3's calls: a tracer, a recorder, a mock."""
+"""Tells whether somebody has a hand in boto3's calls, and where: a tracer, a recorder, a mock."""
 
 import importlib
 import sys
@@ -38,25 +38,28 @@ HARMLESS_FINDERS: Final = frozenset(
 """Modules of finders that look for modules alone, and change none."""
 
 
-def is_patched() -> bool:
-    """True if a function on the way of boto3's calls is not its own, or somebody has added to the
-    listeners that botocore gives each client, as moto does.
+def patched_part() -> str | None:
+    """Return the name of a class or function on the way of boto3's calls that is not its own any
+    more, or of botocore's listeners, if somebody has added to those that it gives each client, as
+    moto does. None where all is boto3's own.
 
     Before botocore is imported nothing of it is patched; unless a finder waits for the import, as
     tracers' do: then it is imported here. Listeners that were added to one session or one client
     are not found.
     """
     if "botocore.client" not in sys.modules and not _somebody_waits():
-        return False
+        return None
     importlib.import_module("boto3")
     modules = {name for name, _ in CLASSES}
     for name in (*modules, "botocore.handlers"):
         importlib.import_module(name)
     listeners = sys.modules["botocore.handlers"].BUILTIN_HANDLERS
-    functions = [sys.modules["boto3"].client, *(listener for _, listener, *_ in listeners)]
-    return not all(map(_is_own, functions)) or not all(
-        _is_whole(getattr(sys.modules[module], name)) for module, name in CLASSES
-    )
+    if not _is_own(sys.modules["boto3"].client):
+        return "boto3.client"
+    if not all(_is_own(listener) for _, listener, *_ in listeners):
+        return "botocore.handlers.BUILTIN_HANDLERS"
+    classes = ((f"{module}.{name}", getattr(sys.modules[module], name)) for module, name in CLASSES)
+    return next((name for name, class_ in classes if not _is_whole(class_)), None)
 
 
 def _somebody_waits() -> bool:

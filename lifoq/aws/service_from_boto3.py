@@ -1,49 +1,72 @@
 """lifoq's own client for DynamoDB, made from a boto3 client: for processes like ``lifoq work``."""
 
-import os
 from collections.abc import Callable
 from typing import Any, Final
-from urllib.request import getproxies, proxy_bypass
+from urllib.parse import urlsplit
 
 import boto3
 from botocore.session import Session
 
-from lifoq.aws.client_choice import USUAL_REGION, boto3_is_chosen
+from lifoq.aws import authorities
+from lifoq.aws.client_choice import BOTO3, CHOICE, USUAL_REGION, boto3_is_chosen
 from lifoq.aws.own_client import Endpoint, Service
-from lifoq.aws.patched import is_patched
+from lifoq.aws.patched import patched_part
+from lifoq.aws.proxies import has_proxy
 from lifoq.aws.signature import Credentials
 from lifoq.basics.clock import ServerClock
 from lifoq.basics.host import SYSTEM, Host
 
-SETTINGS: Final = ("auth_scheme_preference", "ca_bundle")
-"""Settings of botocore's configuration, beside what a client tells of itself."""
+AUTH_SCHEMES: Final = "auth_scheme_preference"
 
 
-def service_of(client: Any, *, clock: ServerClock, host: Host = SYSTEM) -> Service | None:
-    """Return DynamoDB where this boto3 client calls it; None where the client itself has to.
+def service_of(client: Any, *, clock: ServerClock, host: Host = SYSTEM) -> Service | str:
+    """Return DynamoDB where this boto3 client calls it; or the reason why the client itself has to
+    make the calls.
 
     Credentials are those of boto3's session, asked for at each call, so that they are refreshed.
-    BadEnvironment.
+    BadEnvironment, and QueueMisconfigured where no certificate can be read from a bundle that
+    boto3's settings name.
     """
-    if boto3_is_chosen() or is_patched():
-        return None
-    config, settings = client.meta.config, Session()
-    endpoint = Endpoint.at(
-        client.meta.endpoint_url, service="dynamodb", region=client.meta.region_name
-    )
-    if (
-        endpoint is None
-        or USUAL_REGION.fullmatch(endpoint.region) is None
-        or config.signature_version not in {None, "v4"}
-        or getattr(config, "account_id_endpoint_mode", None) == "required"
-        or os.environ.get("REQUESTS_CA_BUNDLE")
-        or any(settings.get_config_variable(name) for name in SETTINGS)
-        or config.proxies
-        or _has_proxy(endpoint)
-    ):
-        return None
+    if boto3_is_chosen():
+        return f"{CHOICE}={BOTO3} says so"
+    if part := patched_part():
+        return f"other code has replaced or extended {part}"
+    settings, region = Session(), client.meta.region_name
+    endpoint = Endpoint.at(client.meta.endpoint_url, service="dynamodb", region=region)
+    if endpoint is None:
+        return "the endpoint's URL has more than a scheme, a host and a port"
+    if reason := _only_boto3s(client.meta.config, settings, endpoint):
+        return reason
     session: Any = boto3.DEFAULT_SESSION or boto3.Session()
-    return Service(endpoint, credentials=_chain(session), clock=clock, host=host)
+    return Service(
+        endpoint,
+        credentials=_chain(session),
+        clock=clock,
+        host=host,
+        bundle=authorities.bundle(of_profile=settings.get_config_variable("ca_bundle")),
+    )
+
+
+def _only_boto3s(config: Any, settings: Session, endpoint: Endpoint) -> str | None:
+    """The reason why boto3 alone can call as it is configured; None where there is none."""
+    scheme = urlsplit(endpoint.url).scheme
+    by_environment = f"{scheme.upper()}_PROXY names a proxy, and NO_PROXY does not except"
+    reasons = {
+        f"region {endpoint.region} is outside of the partition aws": (
+            USUAL_REGION.fullmatch(endpoint.region) is None
+        ),
+        f"signature_version={config.signature_version}": (
+            config.signature_version not in {None, "v4"}
+        ),
+        "account_id_endpoint_mode=required": (
+            getattr(config, "account_id_endpoint_mode", None) == "required"
+        ),
+        f"{AUTH_SCHEMES} is set": bool(settings.get_config_variable(AUTH_SCHEMES)),
+        f"its configuration names a proxy for {scheme}": scheme in (config.proxies or {}),
+        # A configuration with proxies comes before the environment, whatever it names.
+        f"{by_environment} {endpoint.host}": config.proxies is None and has_proxy(endpoint),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
 
 
 def _chain(session: Any) -> Callable[[], Credentials | None]:
@@ -55,8 +78,3 @@ def _chain(session: Any) -> Callable[[], Credentials | None]:
         return Credentials(frozen.access_key, frozen.secret_key, frozen.token)
 
     return credentials
-
-
-def _has_proxy(endpoint: Endpoint) -> bool:
-    schemes = ("https" if endpoint.encrypted else "http", "all")
-    return any(map(getproxies().get, schemes)) and not proxy_bypass(endpoint.host)

@@ -4,18 +4,24 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import boto3
 import botocore.handlers
 import pytest
 
 from lab import dynamodb_local
+from lifoq.aws import authorities
 from lifoq.aws import client_choice as own
 from lifoq.aws.boto3_clients import Boto3Calls, dynamodb_clients, refuse_half_answers
 from lifoq.aws.dynamo_calls import DynamoCalls
 from lifoq.aws.dynamo_table import Calls
-from lifoq.aws.patched import is_patched
+from lifoq.aws.patched import patched_part
 from lifoq.basics.clock import ServerClock
 from lifoq.testing.hosts import START
 from tests.aws.server import Server
+
+NETWORK = ("ALL_PROXY", "NO_PROXY", *own.PROXIES)
+ELSEWHERE = (*own.ONLY_BOTO3S, *authorities.VARIABLES, *NETWORK, *map(str.lower, NETWORK))
+"""Variables of whoever runs the tests that would lead calls elsewhere."""
 
 
 @pytest.fixture
@@ -43,7 +49,7 @@ def unpatched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the listeners that moto adds for all of a process in which it is imported."""
     listeners = [one for one in botocore.handlers.BUILTIN_HANDLERS if "moto" not in str(one)]
     monkeypatch.setattr(botocore.handlers, "BUILTIN_HANDLERS", listeners)
-    assert not is_patched()
+    assert patched_part() is None
 
 
 @pytest.fixture
@@ -51,7 +57,7 @@ def in_a_function(monkeypatch: pytest.MonkeyPatch, tmp_path: Any, unpatched: Non
     """Sets the environment of a Lambda function, with these variables beside."""
 
     def set_variables(**variables: str) -> None:
-        for name in own.ONLY_BOTO3S:
+        for name in ELSEWHERE:
             monkeypatch.delenv(name, raising=False)
         told = {"AWS_LAMBDA_FUNCTION_NAME": "a-function", "HOME": str(tmp_path), **variables}
         for name, value in told.items():
@@ -86,3 +92,14 @@ def calls_to(
         return Boto3Calls(client, clock=ServerClock(host))
 
     return calls_to
+
+
+@pytest.fixture
+def worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Any, unpatched: None) -> Any:
+    """The environment of somebody who works in a shell; the file of boto3's configuration."""
+    for name in (*ELSEWHERE, "AWS_ENDPOINT_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+    (tmp_path / ".aws").mkdir()
+    return tmp_path / ".aws" / "config"

@@ -22,7 +22,7 @@ from lifoq.aws import client_choice as own
 from lifoq.aws.boto3_clients import Boto3Calls
 from lifoq.aws.dynamo_calls import DynamoCalls
 from lifoq.aws.dynamo_table import DynamoTable
-from lifoq.aws.patched import is_patched
+from lifoq.aws.patched import patched_part
 from lifoq.errors import BadEnvironment
 from lifoq_cli.work import _by_own_client
 from tests.aws.server import GET
@@ -120,7 +120,10 @@ def test_no_private_name_of_botocore_boto3_or_urllib3_is_used_anywhere():
         ({"AWS_LAMBDA_FUNCTION_NAME": ""}, False),
         ({"AWS_ACCESS_KEY_ID": ""}, False),
         *(({name: "something"}, False) for name in own.ONLY_BOTO3S),
+        ({"HTTPS_PROXY": "http://proxy"}, False),
         ({"https_proxy": "http://proxy"}, False),
+        ({"HTTPS_PROXY": "http://proxy", "NO_PROXY": ".amazonaws.com"}, True),
+        ({"HTTPS_PROXY": "http://proxy", "AWS_ENDPOINT_URL": NOWHERE}, True),
         ({"LIFOQ_AWS_CLIENT": "boto3"}, False),
         ({"LIFOQ_AWS_CLIENT": ""}, True),
     ],
@@ -179,14 +182,14 @@ def test_where_somebody_has_a_hand_in_boto3s_calls_it_makes_lifoqs(
     place, _, name = target.rpartition(".")
     owner = functools.reduce(getattr, place.split(".")[1:], sys.modules[place.split(".")[0]])
     monkeypatch.setattr(owner, name, PATCHES[target](getattr(owner, name)))
-    assert is_patched()
+    assert patched_part() in {target, place}
     assert own.in_function("dynamodb") is None
 
 
 def test_under_moto_boto3_makes_the_calls(monkeypatch, unpatched):
     listeners = [*botocore.handlers.BUILTIN_HANDLERS, ("before-send", lambda **_: None)]
     monkeypatch.setattr(botocore.handlers, "BUILTIN_HANDLERS", listeners)
-    assert is_patched()
+    assert patched_part() == "botocore.handlers.BUILTIN_HANDLERS"
 
 
 WAITING = """
@@ -228,8 +231,8 @@ XRAY = "import aws_xray_sdk.core; aws_xray_sdk.core.patch(['botocore'])"
 )
 def test_tracers_are_found_and_botocore_is_imported_for_them_alone(before, found):
     code = (
-        f"import sys\n{before}\nfrom lifoq.aws.patched import is_patched\n"
-        "print(is_patched(), 'botocore.client' in sys.modules)"
+        f"import sys\n{before}\nfrom lifoq.aws.patched import patched_part\n"
+        "print(patched_part() is not None, 'botocore.client' in sys.modules)"
     )
     told = subprocess.run(
         [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}"],
@@ -243,22 +246,11 @@ def test_tracers_are_found_and_botocore_is_imported_for_them_alone(before, found
 # In `lifoq work`
 
 
-@pytest.fixture
-def worker(monkeypatch, tmp_path, unpatched):
-    """The environment of somebody who works in a shell."""
-    for name in (*own.ONLY_BOTO3S, "AWS_ENDPOINT_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
-    (tmp_path / ".aws").mkdir()
-    return tmp_path / ".aws" / "config"
-
-
 def test_a_worker_calls_where_boto3_would_with_credentials_read_for_each_call(
     monkeypatch, worker, server
 ):
     worker.write_text(f"[default]\nendpoint_url = {server.url}\n")
-    table = DynamoTable.connect("queue").in_worker()
+    table, _ = DynamoTable.connect("queue").in_worker()
     assert isinstance(table._calls, DynamoCalls)
     for token in "ab":
         refreshed = Credentials("key", "secret", token)
@@ -267,50 +259,53 @@ def test_a_worker_calls_where_boto3_would_with_credentials_read_for_each_call(
     assert [request.headers["x-amz-security-token"] for request in server.heard()] == ["a", "b"]
 
 
-def test_lifoq_work_calls_so_and_leaves_a_queue_in_memory_as_it_is(worker):
-    found = _by_own_client(Queue.connect(table="queue").store)
-    assert isinstance(found.table._calls, DynamoCalls)
-    memory = Queue.in_memory().store
-    assert _by_own_client(memory).table is memory.table
+def test_lifoq_work_calls_so_says_so_and_leaves_a_queue_in_memory_as_it_is(monkeypatch, worker):
+    told: list[str] = []
+    store, memory = Queue.connect(table="queue").store, Queue.in_memory().store
+    assert isinstance(_by_own_client(store, told.append).table._calls, DynamoCalls)
+    assert _by_own_client(memory, told.append).table is memory.table
+    monkeypatch.setenv("LIFOQ_AWS_CLIENT", "boto3")
+    assert _by_own_client(store, told.append).table is store.table
+    assert told == [
+        "lifoq's own client calls DynamoDB.",
+        "boto3 calls DynamoDB, not lifoq's own client: LIFOQ_AWS_CLIENT=boto3 says so.",
+    ]
 
 
 def test_a_worker_without_credentials_says_so(monkeypatch, worker, server):
-    table = DynamoTable.connect("queue", endpoint_url=server.url).in_worker()
+    table, _ = DynamoTable.connect("queue", endpoint_url=server.url).in_worker()
     monkeypatch.setattr(boto3.DEFAULT_SESSION, "get_credentials", lambda: None)
     with pytest.raises(QueueMisconfigured, match="there are no credentials"):
         table.get("t")
 
 
 @pytest.mark.parametrize(
-    ("variables", "config", "arguments"),
+    ("variables", "config", "arguments", "reason"),
     [
-        ({"LIFOQ_AWS_CLIENT": "boto3"}, "", {}),
-        ({"HTTPS_PROXY": "http://proxy"}, "", {}),
-        ({"AWS_CA_BUNDLE": "/bundle.pem"}, "", {}),
-        ({"REQUESTS_CA_BUNDLE": "/bundle.pem"}, "", {}),
-        ({}, "ca_bundle = /bundle.pem", {}),
-        ({}, "", {"region_name": "cn-north-1"}),
-        ({}, "", {"endpoint_url": f"{NOWHERE}/path"}),
-        ({}, "", {"config": Config(proxies={"https": "proxy"})}),
-        ({}, "", {"config": Config(account_id_endpoint_mode="required")}),
-        ({}, "", {"config": Config(signature_version="v4a")}),
+        ({"LIFOQ_AWS_CLIENT": "boto3"}, "", {}, "LIFOQ_AWS_CLIENT=boto3 says so"),
+        ({"HTTPS_PROXY": "http://proxy"}, "", {}, "HTTPS_PROXY names a proxy, and NO_PROXY does"),
+        ({}, "auth_scheme_preference = sigv4a", {}, "auth_scheme_preference is set"),
+        ({}, "", {"region_name": "cn-north-1"}, "region cn-north-1 is outside of the partition"),
+        ({}, "", {"endpoint_url": f"{NOWHERE}/path"}, "URL has more than a scheme, a host and a"),
+        ({}, "", {"config": Config(proxies={"https": "proxy"})}, "names a proxy for https"),
+        (
+            {},
+            "",
+            {"config": Config(account_id_endpoint_mode="required")},
+            "account_id_endpoint_mode=required",
+        ),
+        ({}, "", {"config": Config(signature_version="v4a")}, "signature_version=v4a"),
     ],
     # Not from the arguments: a Config's text has its address, which differs between processes.
     ids=itertools.count(),
 )
-def test_a_worker_leaves_to_boto3_what_only_that_knows(
-    monkeypatch, worker, variables, config, arguments
+def test_a_worker_leaves_to_boto3_what_only_that_knows_and_says_why(
+    monkeypatch, worker, variables, config, arguments, reason
 ):
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     worker.write_text(f"[default]\n{config}\n")
     table = DynamoTable.connect("queue", **arguments)
-    assert table.in_worker() is table
-
-
-@pytest.mark.parametrize("no_proxy", ["", "dynamodb.us-east-1.amazonaws.com"])
-def test_a_proxy_that_is_not_for_aws_changes_nothing(monkeypatch, worker, no_proxy):
-    monkeypatch.setenv("HTTPS_PROXY", "http://proxy")
-    monkeypatch.setenv("NO_PROXY", no_proxy)
-    table = DynamoTable.connect("queue")
-    assert (table.in_worker() is table) is not bool(no_proxy)
+    same, told = table.in_worker()
+    assert same is table
+    assert reason in told

@@ -28,10 +28,7 @@ from botocore.exceptions import (
     ConnectionClosedError,
     HTTPClientError,
     ReadTimeoutError,
-    SSLError,
 )
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from werkzeug.serving import generate_adhoc_ssl_pair
 
 from lab import dynamodb_local
 from lifoq import QueueMisconfigured, StoreUnavailable
@@ -481,27 +478,6 @@ def test_after_a_fork_no_connection_is_shared(server, own_calls):
     calls.call("GetItem", GET)
     first, childs, second = [request.peer for request in server.heard()]
     assert first == second != childs
-
-
-def test_calls_are_encrypted_over_connections_that_are_kept_to_who_has_a_known_authority(
-    monkeypatch, tmp_path, own_calls
-):
-    made, key = generate_adhoc_ssl_pair("localhost")
-    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    certificate = tmp_path / "certificate.pem"
-    certificate.write_bytes(secret + made.public_bytes(Encoding.PEM))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    server = Server(tls=context)
-    with pytest.raises(SSLError, match="CERTIFICATE_VERIFY_FAILED"):
-        own_calls(server.url, 1).call("GetItem", GET)
-    trusted = ssl.create_default_context(cafile=str(certificate))
-    monkeypatch.setattr(service, "_authorities", lambda: trusted)
-    trusting = own_calls(server.url, 1)
-    server.answers = [reply({"n": n, "long": "x" * 100_000}) for n in range(5)]
-    assert [trusting.call("GetItem", GET)["n"] for _ in range(5)] == [*range(5)]
-    server.close()
-    assert len({request.peer for request in server.heard()}) == 1
 
 
 # How long is waited

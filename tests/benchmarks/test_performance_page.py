@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import NAMES
+from benchmarks import NAMES, record
 from benchmarks.__main__ import run_all
 from benchmarks.performance import page
 from benchmarks.performance.charts import INK
@@ -32,6 +32,16 @@ def test_every_chart_is_there_and_none_is_left_over():
 def test_every_benchmark_can_be_run_and_is_shown():
     runnable = {file.parent.name for file in HERE.glob("*/__main__.py")}
     assert runnable - {"performance"} == set(NAMES)
+
+
+def test_results_say_which_client_calls_in_lifoq_work(monkeypatch, tmp_path):
+    monkeypatch.setattr(record, "HERE", tmp_path)
+    monkeypatch.setenv("LIFOQ_AWS_CLIENT", "boto3")
+    (tmp_path / "speed").mkdir()
+    with record.recording("speed", "run it"):
+        pass
+    found = record.load(tmp_path / "speed" / "results.json")
+    assert found["machine"]["client"] == "boto3: LIFOQ_AWS_CLIENT=boto3 says so"
 
 
 def test_charts_are_readable_on_a_white_and_on_a_dark_page():

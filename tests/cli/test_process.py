@@ -96,6 +96,7 @@ def test_a_worker_finishes_what_runs_when_it_is_told_to_stop(queue, start, tmp_p
     out, told = worker.communicate(timeout=PATIENCE)
     assert (worker.returncode, queue.get(runs).status) == (0, Status.SUCCESS)
     assert queue.get(late).status is Status.PENDING
+    assert "calls DynamoDB" in told
     assert "Stopped: 1 claimed, 1 succeeded" in told
     metrics = [json.loads(line) for line in out.splitlines()]
     assert sum(sum(line.get("TasksSucceeded", [])) for line in metrics) == 1

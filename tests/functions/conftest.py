@@ -15,6 +15,7 @@ import pytest
 
 from lab import dynamodb_local
 from lifoq import Backoff, Lifetimes, Queue, WorkerSettings, environment
+from lifoq.aws import authorities
 from lifoq.aws import client_choice as own
 from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.environment import Variable
@@ -142,9 +143,9 @@ def load_with(
         monkeypatch.setenv(own.CHOICE, own.BOTO3)
     else:
         monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "function")
-        for name in own.ONLY_BOTO3S:
+        for name in (*own.ONLY_BOTO3S, *own.PROXIES, *authorities.VARIABLES):
             monkeypatch.delenv(name, raising=False)
-        monkeypatch.setattr(own, "is_patched", lambda: False)  # other tests may import moto
+        monkeypatch.setattr(own, "patched_part", lambda: None)  # other tests may import moto
 
     def load_function(name: str, **variables: str) -> ModuleType:
         function = load(name, **variables)
