@@ -22,6 +22,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export UV_SYSTEM_CERTS ?= true
 export JSII_NODE := $(CURDIR)/tools/node-of-constructs
 export CDK_DISABLE_CLI_TELEMETRY := true
+# Python keeps what it has compiled. Where it may not, each process that the tests start compiles all
+# that it imports, which takes longer than the tests.
+export PYTHONDONTWRITEBYTECODE :=
 # Spark computes in the process's time zone.
 export TZ := UTC
 
@@ -112,6 +115,10 @@ bench: setup ## Run the benchmarks, write docs/performance.md (fifteen minutes; 
 .PHONY: test
 test: setup ## Run the tests (some five minutes on two cores)
 	@exec python -m pytest -n auto --maxprocesses=4 --dist loadfile
+
+.PHONY: test-times
+test-times: setup ## The same, and where their processor time goes, by room and by test
+	@exec python -m tests.times -q -n auto --maxprocesses=4 --dist loadfile
 
 .PHONY: prove
 prove: chaos lower-bound marked shuffled ## What takes longer than make test (needs the network once)

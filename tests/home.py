@@ -4,6 +4,7 @@ behind at home is found there, and the person's own home stays as it was."""
 import atexit
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -23,7 +24,8 @@ CACHES: Final = {
 
 def enter() -> Path:
     """Let this process and its children live in an empty folder; return it. Settings by which
-    programs reach their registries are still the person's."""
+    programs reach their registries are still the person's. Python keeps what it compiles, as under
+    the Makefile: each process would compile all that it imports."""
     before = Path.home()
     home = Path(tempfile.mkdtemp(prefix="home-of-tests-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
@@ -34,5 +36,7 @@ def enter() -> Path:
     os.environ.setdefault("RUSTUP_HOME", str(before / ".rustup"))  # pip asks for rustc's version
     os.environ.setdefault("GIT_CONFIG_GLOBAL", str(before / ".gitconfig"))
     os.environ["JSII_NODE"] = str(ROOT / "tools" / "node-of-constructs")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     os.environ["HOME"] = str(home)
     return home

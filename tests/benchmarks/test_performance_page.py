@@ -4,6 +4,7 @@ import re
 from io import StringIO
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from benchmarks import NAMES, record
@@ -15,17 +16,25 @@ from benchmarks.record import HERE
 from benchmarks.steps import StepError
 
 COMMITTED = (page.DOCS / page.PAGE).read_text()
-SECTIONS = [page.Section.of(name) for name in NAMES]
-CHARTS = {name: chart for section in SECTIONS for name, chart in section.charts.items()}
 
 
-def test_the_committed_page_is_what_the_committed_results_say():
-    assert page.text(SECTIONS) == COMMITTED, "run `python -m benchmarks.performance`"
+@pytest.fixture(scope="module")
+def sections() -> list[page.Section]:
+    return [page.Section.of(name) for name in NAMES]
 
 
-def test_every_chart_is_there_and_none_is_left_over():
+@pytest.fixture(scope="module")
+def charts(sections) -> dict[str, str]:
+    return {name: chart for section in sections for name, chart in section.charts.items()}
+
+
+def test_the_committed_page_is_what_the_committed_results_say(sections):
+    assert page.text(sections) == COMMITTED, "run `python -m benchmarks.performance`"
+
+
+def test_every_chart_is_there_and_none_is_left_over(charts):
     shown = set(re.findall(r"\]\(charts/(.+?\.svg)\)", COMMITTED))
-    assert shown == {f"{name}.svg" for name in CHARTS}
+    assert shown == {f"{name}.svg" for name in charts}
     assert shown == {file.name for file in (page.DOCS / page.CHARTS).iterdir()}
 
 
@@ -44,9 +53,9 @@ def test_results_say_which_client_calls_in_lifoq_work(monkeypatch, tmp_path):
     assert found["machine"]["client"] == "boto3: LIFOQ_AWS_CLIENT=boto3 says so"
 
 
-def test_charts_are_readable_on_a_white_and_on_a_dark_page():
+def test_charts_are_readable_on_a_white_and_on_a_dark_page(charts):
     """No background, and no letter in black or white."""
-    for chart in CHARTS.values():
+    for chart in charts.values():
         assert set(re.findall(r'<text [^>]*fill="([^"]+)"', chart)) == {INK}
         assert not re.search(r'fill="(white|black|#fff|#000|#ffffff|#000000)"', chart)
 

@@ -7,9 +7,8 @@ what it is about.
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 from tests.docs.test_docs import ROOT
 from tests.unit.test_rooms import MODULES
@@ -28,26 +27,31 @@ WITHOUT_A_SUBJECT = re.compile(
 )
 
 
-def begin(path: Path, wrong: re.Pattern[str]) -> list[int]:
-    """Return the lines of docstrings, those of attributes among them, that begin in a wrong way."""
-    texts = [
-        node
+@cache
+def docstrings(path: Path) -> list[tuple[int, str]]:
+    """Return the docstrings of a file with their lines, those of attributes among them."""
+    return [
+        (node.lineno, node.value.value.strip())
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, str)
     ]
-    return [text.lineno for text in texts if wrong.match(text.value.value.strip())]
 
 
-@pytest.mark.parametrize("path", [*PRODUCT, *AROUND], ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_docstring_is_half_a_sentence(path):
-    told = f"{path.relative_to(ROOT)}: begin with a noun or a verb"
-    assert begin(path, HALF_A_SENTENCE) == [], told
+def begin(path: Path, wrong: re.Pattern[str]) -> list[int]:
+    """Return the lines of docstrings that begin in a wrong way."""
+    return [line for line, text in docstrings(path) if wrong.match(text)]
+
+
+def found(paths: list[Path], wrong: re.Pattern[str]) -> list[str]:
+    """Return the places, ``file:line``, of docstrings that begin in a wrong way."""
+    return [f"{path.relative_to(ROOT)}:{line}" for path in paths for line in begin(path, wrong)]
+
+
+def test_no_docstring_is_half_a_sentence():
+    assert found([*PRODUCT, *AROUND], HALF_A_SENTENCE) == [], "begin with a noun or a verb"
 
 
 def test_a_docstring_names_what_it_is_about():
-    found = {
-        str(path.relative_to(ROOT)): begin(path, WITHOUT_A_SUBJECT) for path in LIBRARY_AND_TOOLS
-    }
-    assert {place: lines for place, lines in found.items() if lines} == {}
+    assert found(LIBRARY_AND_TOOLS, WITHOUT_A_SUBJECT) == []

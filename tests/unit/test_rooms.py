@@ -4,7 +4,8 @@ not even where type checkers alone look. Importing lifoq is cheap."""
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -46,7 +47,12 @@ def modules() -> Iterator[tuple[str, Path]]:
 MODULES = dict(modules())
 
 
-def imported(module: str) -> Iterator[str]:
+@cache
+def imported(module: str) -> frozenset[str]:
+    return frozenset(_imported(module))
+
+
+def _imported(module: str) -> Iterator[str]:
     path = MODULES[module]
     package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
     for node in ast.walk(ast.parse(path.read_text())):
@@ -59,7 +65,10 @@ def imported(module: str) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
 
 
-IMPORTS = {module: {*imported(module)} & {*MODULES} - {module} for module in MODULES}
+@pytest.fixture(scope="module")
+def imports() -> Mapping[str, frozenset[str]]:
+    """The modules of the product that each of them imports."""
+    return {module: imported(module) & {*MODULES} - {module} for module in MODULES}
 
 
 def floor(module: str) -> int:
@@ -67,17 +76,19 @@ def floor(module: str) -> int:
     return ROOMS.index(max(own, key=len))
 
 
-def test_no_room_imports_from_a_higher_one_and_constructs_and_local_cloud_not_from_each_other():
+def test_no_room_imports_from_a_higher_one_and_constructs_and_local_cloud_not_from_each_other(
+    imports,
+):
     """``lifoq_project`` is what these two stand on."""
-    arrows = [(a, b) for a, names in IMPORTS.items() for b in names]
+    arrows = [(a, b) for a, names in imports.items() for b in names]
     assert [(a, b) for a, b in arrows if floor(b) > floor(a)] == []
     apart = {"lifoq_cdk", "lifoq_localcloud"}
     assert [pair for pair in arrows if {one.split(".")[0] for one in pair} == apart] == []
 
 
-def test_no_module_imports_itself_by_way_of_others():
+def test_no_module_imports_itself_by_way_of_others(imports):
     try:
-        TopologicalSorter(IMPORTS).prepare()
+        TopologicalSorter(imports).prepare()
     except CycleError as circle:
         pytest.fail(" ← ".join(circle.args[1]))
 
