@@ -109,7 +109,9 @@ class DynamoTable:
         answer = self._call("GetItem", {"TableName": self.name, "Key": _key(task_id), **read})
         return plain(answer["Item"]) if "Item" in answer else None
 
-    def get_many(self, task_ids: Sequence[str], *, only: Sequence[Attribute] = ()) -> list[Item]:
+    def get_many(
+        self, task_ids: Sequence[str], *, only: Sequence[Attribute] = (), lately: bool = False
+    ) -> list[Item]:
         """Return those of the items that exist, or what is asked for of them, a hundred a
         request."""
         items: list[Item] = []
@@ -118,7 +120,7 @@ class DynamoTable:
             request: Any = {
                 self.name: {
                     "Keys": [_key(i) for i in asked[at : at + MAX_BATCH_GET]],
-                    "ConsistentRead": True,
+                    "ConsistentRead": not lately,
                     **_projection(only),
                 }
             }

@@ -1,6 +1,7 @@
 """A call: a task for which somebody waits, and which is withdrawn as soon as nobody does."""
 
 import logging
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -44,22 +45,29 @@ class Call:
         self._store = store
         self._host = host
         self._until = 0
-        self._task: Task | None = None
+        self._writes = threading.Lock()
+        """Held while the task is put or withdrawn: for a coroutine each is done in a thread, and it
+        may be cancelled while its put is under way."""
+        self._has_left = False
         self._is_mine = new.task_id is None
         """True if this call has made the task. A task that was there is others' as well: it is
         waited for, and never withdrawn."""
 
     def put(self) -> None:
-        """Put the task. InvalidInput names ``timeout``, where that is no deadline of this queue."""
-        self._until = self._store.now() + microseconds(self.patience)
-        try:
-            self._task = telemetry.put(self._new, self._put)
-        except InvalidInput as error:
-            if error.field != "deadline":
-                raise
-            raise InvalidInput("timeout", self.patience, error.problem) from None
-        if self._is_mine:  # a last look comes when the deadline has passed, not just before
-            self._until = max(self._until, self._task.expires_at)
+        """Put the task, unless the caller has left already. InvalidInput names ``timeout``, where
+        that is no deadline of this queue."""
+        with self._writes:
+            if self._has_left:
+                return
+            self._until = self._store.now() + microseconds(self.patience)
+            try:
+                task = telemetry.put(self._new, self._put)
+            except InvalidInput as error:
+                if error.field != "deadline":
+                    raise
+                raise InvalidInput("timeout", self.patience, error.problem) from None
+            if self._is_mine:  # a last look comes when the deadline has passed, not just before
+                self._until = max(self._until, task.expires_at)
 
     def rest(self) -> float:
         """Return the seconds for which the caller still waits."""
@@ -109,14 +117,16 @@ class Call:
     def withdraw(self) -> None:
         """Cancel the task, if this call has made it and it has not ended. A database that is out of
         reach is logged: the deadline ends the task as well."""
-        if not self._is_mine:
-            return
-        try:
-            self._store.cancel(self.task_id)
-        except _ENDED:
-            return
-        except (StoreUnavailable, QueueMisconfigured) as error:
-            log.warning("task %s, which nobody waits for, stays: %s", self.task_id, error)
+        with self._writes:
+            self._has_left = True
+            if not self._is_mine:
+                return
+            try:
+                self._store.cancel(self.task_id)
+            except _ENDED:
+                return
+            except (StoreUnavailable, QueueMisconfigured) as error:
+                log.warning("task %s, which nobody waits for, stays: %s", self.task_id, error)
 
     def _put(self, new: NewTask) -> Task:
         task, self._is_mine = self._store.put_new(new)

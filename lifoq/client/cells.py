@@ -20,8 +20,8 @@ from lifoq import telemetry
 from lifoq.basics.host import SYSTEM, Host
 from lifoq.basics.numbers import seconds
 from lifoq.client import listing
+from lifoq.client.async_producer import AsyncProducer
 from lifoq.client.listing import Listing, Wanted
-from lifoq.client.producer import Producer
 from lifoq.client.queue import Queue
 from lifoq.client.waiting import WaitOutcome, check_ids, outcomes, whole_tasks
 from lifoq.errors import DamagedTask, InvalidInput, QueueMisconfigured
@@ -39,7 +39,7 @@ _PLACE: Final = {Status.DELAYED: "due_at"}
 """The attribute by which ``peek`` orders a status, if that is not the place in the queue."""
 
 
-class Cells(Producer):
+class Cells(AsyncProducer):
     """A client of several queues that share nothing, for more tasks than one queue can take. It
     takes the calls of ``Queue`` and raises what ``Queue`` raises: where a cell is down, the calls
     about its own ids, and those about all cells.
@@ -357,6 +357,10 @@ class Cells(Producer):
 
     def _unended(self, task_ids: Sequence[str]) -> set[str]:
         return set().union(*(store.unended(ids) for store, ids in self._shares(task_ids)))
+
+    def _unended_lately(self, task_ids: Sequence[str]) -> set[str]:
+        shares = self._shares(task_ids)
+        return set().union(*(store.unended(ids, lately=True) for store, ids in shares))
 
     def _shares(self, task_ids: Sequence[str]) -> Iterator[tuple[Store, list[str]]]:
         """Yield the store of each cell with those of the ids that are at home there."""

@@ -70,7 +70,7 @@ class Producer(ABC):
             >>> queue.put("device.check", {"device": "d-18"}, key="d-18", delay=60).status
             <Status.DELAYED: 'DELAYED'>
         """
-        return telemetry.put(
+        return self._put_traced(
             NewTask(
                 task_type=task_type,
                 payload=payload,
@@ -85,8 +85,7 @@ class Producer(ABC):
                 timeout=timeout,
                 task_token=task_token,
                 traceparent=traceparent,
-            ),
-            self._put,
+            )
         )
 
     def call(
@@ -137,8 +136,7 @@ class Producer(ABC):
             ...     print(error.http_status, type(error).__name__)
             503 TaskShed
         """
-        patience = seconds("timeout", timeout)
-        call = self._call_of(
+        call = self._new_call(
             NewTask(
                 task_type=task_type,
                 payload=payload,
@@ -148,13 +146,17 @@ class Producer(ABC):
                 max_attempts=max_attempts,
                 traceparent=traceparent,
             ),
-            patience,
+            timeout,
         )
         with call.withdrawn_if_left():
             call.put()
             return call.answer(call.wait())
 
-    def _call_of(self, new: NewTask, patience: float) -> Call:
+    def _put_traced(self, new: NewTask) -> Task:
+        return telemetry.put(new, self._put)
+
+    def _new_call(self, new: NewTask, timeout: Duration) -> Call:
+        patience = seconds("timeout", timeout)
         task_id = self._host.new_id() if new.task_id is None else new.task_id
         store = self._store_of(task_id)
         return Call(new, task_id=task_id, patience=patience, store=store, host=self._host)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from lifoq import telemetry
 from lifoq.basics.host import SYSTEM, Host, microseconds
 from lifoq.basics.numbers import check_count, check_rate, seconds
+from lifoq.client.async_producer import AsyncProducer
 from lifoq.client.listing import Listing, Wanted, look
-from lifoq.client.producer import Producer
 from lifoq.client.waiting import Look, Unended, WaitOutcome, check_ids, outcomes, whole_tasks
 from lifoq.errors import (
     DamagedTask,
@@ -45,7 +45,7 @@ PRESSURE_KEPT: Final = 5.0
 """Seconds for which ``pressure`` answers from memory: it may be asked before each put."""
 
 
-class Queue(Producer):
+class Queue(AsyncProducer):
     """A LIFO task queue: puts tasks, waits for their results, looks at them and repairs them.
 
     Every call may raise, beside what it names, ``StoreUnavailable`` (the database did not confirm;
@@ -619,6 +619,9 @@ class Queue(Producer):
     def _look_at_one(self, task_ids: Sequence[str]) -> dict[str, Task | DamagedTask]:
         found = {task_id: self.look(task_id) for task_id in task_ids}
         return {task_id: task for task_id, task in found.items() if task is not None}
+
+    def _unended_lately(self, task_ids: Sequence[str]) -> set[str]:
+        return self.store.unended(task_ids, lately=True)
 
     def _unended_one(self, task_ids: Sequence[str]) -> list[str]:
         return [task_id for task_id in task_ids if self.store.has_not_ended(task_id)]

@@ -96,6 +96,14 @@ def whole_tasks(
     return tasks
 
 
+def pauses() -> Iterator[float]:
+    """Yield the seconds between two polls of a wait, without an end."""
+    pause = FIRST_POLL
+    while True:
+        yield pause
+        pause = min(LAST_POLL, pause * 1.5)
+
+
 def outcomes(
     task_ids: Sequence[str],
     *,
@@ -110,15 +118,15 @@ def outcomes(
     are the answer; the polls between them only look for those that have ended, and read these."""
     until = host.now() + microseconds(timeout)
     left: dict[str, Task | None] = dict.fromkeys(task_ids)
-    pause, is_first = FIRST_POLL, True
-    while left:
+    is_first = True
+    for pause in pauses():
         is_last = host.now() >= until
         still = () if is_first or is_last else unended(list(left))
         asked = [task_id for task_id in left if task_id not in still]
         found = look(asked) if asked else {}
         for task_id in asked:
             task, before = found.get(task_id), left[task_id]
-            outcome = _outcome(task_id, task, before, store_of(task_id))
+            outcome = ended_as(task_id, task, before, store_of(task_id))
             if outcome is not None:
                 del left[task_id]
                 yield outcome
@@ -129,12 +137,11 @@ def outcomes(
             break
         if (rest := (until - host.now()) / MICROSECONDS) > 0:
             host.sleep(min(pause, rest))
-        pause = min(LAST_POLL, pause * 1.5)
     for task_id, last in left.items():
         yield WaitOutcome(task_id=task_id, task=last, error=WaitTimeout(task_id, timeout))
 
 
-def _outcome(
+def ended_as(
     task_id: str, task: Task | DamagedTask | None, before: Task | None, store: Store
 ) -> WaitOutcome | None:
     """Return how a task has ended; None if it has not. ``before``: the task as it was read last."""

@@ -60,7 +60,13 @@ class MemoryTable:
             item = self._items.get(task_id)
             return None if item is None else _part(item, only)
 
-    def get_many(self, task_ids: Sequence[str], *, only: Sequence[Attribute] = ()) -> list[Item]:
+    def get_many(
+        self,
+        task_ids: Sequence[str],
+        *,
+        only: Sequence[Attribute] = (),
+        lately: bool = False,  # noqa: ARG002 - here all are as they are now
+    ) -> list[Item]:
         """Return those of the items that exist, or what is asked for of them."""
         with self._lock:
             return [_part(self._items[i], only) for i in task_ids if i in self._items]

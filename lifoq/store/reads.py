@@ -40,10 +40,11 @@ class Reads(StoreBase):
             task_id: _task_or_damage(items[task_id]) for task_id in task_ids if task_id in items
         }
 
-    def unended(self, task_ids: Sequence[str]) -> set[str]:
+    def unended(self, task_ids: Sequence[str], *, lately: bool = False) -> set[str]:
         """Return the ids of those tasks that have certainly not ended: they are at work, or wait
-        and have not expired. Reads no payload; what is missing or damaged is left out."""
-        items, now = self.table.get_many(task_ids, only=TELL_AN_END), self.now()
+        and have not expired. Reads no payload; what is missing or damaged is left out. ``lately``:
+        True if it is enough that they had not ended a moment ago, for half the read units."""
+        items, now = self.table.get_many(task_ids, only=TELL_AN_END, lately=lately), self.now()
         return {str(item[Attribute.TASK_ID]) for item in items if _has_not_ended(item, now)}
 
     def has_not_ended(self, task_id: str) -> bool:

@@ -46,9 +46,11 @@ class Table(Protocol):
         all. A read of some costs the units of a whole one, and less time and traffic."""
         ...
 
-    def get_many(self, task_ids: Sequence[str], *, only: Sequence[Attribute] = ()) -> list[Item]:
+    def get_many(
+        self, task_ids: Sequence[str], *, only: Sequence[Attribute] = (), lately: bool = False
+    ) -> list[Item]:
         """Return those of the items that exist, in no order, by strongly consistent reads;
-        ``only`` as in ``get``."""
+        ``only`` as in ``get``. ``lately``: as they were a moment ago, for half the read units."""
         ...
 
     def put(self, item: Item, *, over: Alternatives = ()) -> None:

@@ -35,7 +35,7 @@ FOLDER: Final = DOCS / "reference"
 INDEX: Final = "index.md"
 HEADING: Final = "## "
 PREAMBLE: Final = """\
-import random, signal, sqlite3, time
+import asyncio, random, signal, sqlite3, time
 
 import boto3
 

@@ -269,9 +269,13 @@ class Connection:
         if self._polls is not None:
             self._machine.claim_faults.update(self._polls.open_claims())
 
-    def get_many(self, task_ids: Sequence[str], *, only: Sequence[Attribute] = ()) -> list[Item]:
+    def get_many(
+        self, task_ids: Sequence[str], *, only: Sequence[Attribute] = (), lately: bool = False
+    ) -> list[Item]:
         return self._call(
-            "get_many", "", lambda _: self._database.table.get_many(task_ids, only=only)
+            "get_many",
+            "",
+            lambda _: self._database.table.get_many(task_ids, only=only, lately=lately),
         )
 
     def put(self, item: Item, *, over: Alternatives = ()) -> None:

@@ -1,0 +1,307 @@
+"""The calls for asyncio: what the plain ones do, and thousands that wait share their reads."""
+
+import asyncio
+import gc
+import inspect
+import threading
+from unittest import mock
+
+import pytest
+
+from lifoq import (
+    Cells,
+    InvalidInput,
+    NewTask,
+    Queue,
+    Status,
+    StoreUnavailable,
+    TaskCancelled,
+    TaskNotFound,
+    TaskShed,
+    WaitTimeout,
+)
+from lifoq.client import async_calls
+from lifoq.store.large_values import LargeValues, MemoryBlobs
+from lifoq.store.memory import MemoryTable
+from lifoq.store.store import Store
+from lifoq.testing.hosts import ManualHost
+from tests.conftest import on_dynamodb_too
+
+PAIRS = {"aput": "put", "aget": "get", "await_result": "wait", "acancel": "cancel", "acall": "call"}
+
+
+@pytest.fixture
+def queue(store: Store, host: ManualHost) -> Queue:
+    return Queue(store, host=host)
+
+
+@pytest.fixture(autouse=True)
+def pauses(monkeypatch, host: ManualHost) -> list[float]:
+    """Pauses take no time but the host's, and are noted; who waits goes on when all others do."""
+    slept: list[float] = []
+    real = asyncio.sleep
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        until = host.time + round(seconds * 1e6)
+        await real(0)
+        host.time = max(host.time, until)
+        host.on_sleep()
+
+    made = async_calls.AsyncCalls.__init__
+    monkeypatch.setattr(async_calls, "APART", 0.0)
+    monkeypatch.setattr(
+        async_calls.AsyncCalls, "__init__", lambda self, **given: made(self, **given, sleep=sleep)
+    )
+    return slept
+
+
+def succeed(queue: Queue, task_id: str, result: str = '"done"') -> None:
+    queue.store.succeed(queue.store.claim(task_id, claim_id="c", lease=30), result)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("client", [Queue, Cells])
+def test_each_takes_what_the_plain_one_takes(client, name):
+    one, plain = (inspect.signature(getattr(client, each)) for each in (name, PAIRS[name]))
+    assert [*one.parameters.values()] == [*plain.parameters.values()]
+    assert inspect.iscoroutinefunction(getattr(client, name))
+
+
+@on_dynamodb_too
+def test_each_does_what_the_plain_one_does(queue, host):
+    async def all_of_them():
+        assert await queue.aget("t") is None
+        put = await queue.aput("a", {"x": 1}, task_id="t", key="k")
+        assert await queue.aget("t") == put == queue.get("t")
+        once(host, lambda: succeed(queue, "t", '{"y":2}'))
+        assert await queue.await_result("t", timeout=5) == {"y": 2}
+        await queue.aput("a", task_id="u")
+        assert (await queue.acancel("u", running=False)).status is Status.CANCELLED
+        with pytest.raises(TaskCancelled):
+            await queue.await_result("u", timeout=0)
+        with pytest.raises(TaskNotFound):
+            await queue.await_result("nobody", timeout=0)
+
+    asyncio.run(all_of_them())
+
+
+def once(host: ManualHost, does) -> None:
+    """Do something in the next pause."""
+
+    def paused() -> None:
+        host.on_sleep = lambda: None
+        does()
+
+    host.on_sleep = paused
+
+
+@pytest.mark.parametrize("name", ["await_result", "acall"])
+def test_no_wait_and_no_id_are_refused_before_anything_is_asked(queue, name):
+    with pytest.raises(InvalidInput, match="timeout=-1"):
+        asyncio.run(getattr(queue, name)("t", timeout=-1))
+    with pytest.raises(InvalidInput, match="task_id=''"):
+        asyncio.run(queue.await_result("", timeout=1))
+    assert queue.store.table.scan(limit=1).rows == ()
+
+
+def test_the_pauses_are_those_of_the_plain_wait(queue, host, pauses):
+    queue.put("a", task_id="t")
+    with pytest.raises(WaitTimeout, match="within 30 s"):
+        asyncio.run(queue.await_result("t", timeout=30))
+    with pytest.raises(WaitTimeout):
+        queue.wait("t", timeout=30)
+    assert pauses == pytest.approx(host.slept)
+
+
+def test_all_who_wait_share_their_reads_of_statuses_and_read_whole_what_has_ended(queue):
+    ids = [f"t{n}" for n in range(250)]
+    for task_id in ids:
+        queue.put("a", task_id=task_id)
+
+    async def wait_for_all():
+        waits = [asyncio.create_task(queue.await_result(one, timeout=9)) for one in ids]
+        return await asyncio.gather(*waits, return_exceptions=True)
+
+    read = mock.Mock(wraps=queue.store.table.get_many)
+    with mock.patch.object(queue.store.table, "get_many", read):
+        ends = asyncio.run(wait_for_all())
+    assert {type(end) for end in ends} == {WaitTimeout}
+    reads = [
+        (len(call.args[0]), bool(call.kwargs.get("only")), call.kwargs.get("lately", False))
+        for call in read.call_args_list
+    ]
+    assert max(reads)[0] <= 100
+    whole = [number for number, *how in reads if how == [False, False]]
+    statuses = [number for number, *how in reads if how == [True, True]]
+    assert len(whole) + len(statuses) == len(reads)
+    assert sum(whole) == 2 * len(ids), "the first look, and the last"
+    assert sum(statuses) > len(ids)
+    assert sum(statuses) / len(statuses) > 50
+
+
+def test_an_answer_that_is_a_moment_old_ends_no_wait(queue, host):
+    """A read at half the units may show what was: only a whole, consistent one tells of an end."""
+    queue.put("a", task_id="t")
+    once(host, lambda: succeed(queue, "t"))
+    with mock.patch.object(queue.store, "unended", return_value=set()):
+        assert asyncio.run(queue.await_result("t", timeout=5)) == "done"
+    queue.put("a", task_id="u")
+    with (
+        mock.patch.object(queue.store, "unended", return_value=set()),
+        pytest.raises(WaitTimeout),
+    ):
+        asyncio.run(queue.await_result("u", timeout=1))
+
+
+def test_two_who_wait_for_the_same_task_have_its_result_and_one_who_leaves_takes_nobody_along(
+    queue, host
+):
+    queue.put("a", task_id="t")
+
+    async def wait_for_it():
+        paused = asyncio.Event()
+        host.on_sleep = paused.set
+        waits = [asyncio.create_task(queue.await_result("t", timeout=500)) for _ in range(3)]
+        await paused.wait()
+        waits[1].cancel()
+        await asyncio.to_thread(succeed, queue, "t")
+        return await asyncio.gather(*waits, return_exceptions=True)
+
+    first, left, last = asyncio.run(wait_for_it())
+    assert (first, type(left), last) == ("done", asyncio.CancelledError, "done")
+
+
+def test_a_read_that_fails_is_told_to_those_who_asked_for_it_and_later_ones_are_made_anew(queue):
+    for task_id in ("t", "u"):
+        queue.put("a", task_id=task_id)
+
+    async def wait_for_both():
+        with mock.patch.object(queue.store, "read_each", side_effect=StoreUnavailable("down")):
+            waits = [queue.await_result(one, timeout=5) for one in ("t", "u")]
+            failed = await asyncio.gather(*waits, return_exceptions=True)
+        await asyncio.to_thread(succeed, queue, "t")
+        return failed, await queue.await_result("t", timeout=5)
+
+    failed, result = asyncio.run(wait_for_both())
+    assert [str(error) for error in failed] == ["down", "down"]
+    assert result == "done"
+
+
+def test_values_of_the_bucket_come_with_the_result(host):
+    store = Store(MemoryTable(), host=host, large=LargeValues(MemoryBlobs(), host=host))
+    queue, said = Queue(store, host=host), "x" * 50_000
+    queue.put("a", task_id="t")
+    once(host, lambda: succeed(queue, "t", f'"{said}"'))
+    assert asyncio.run(queue.await_result("t", timeout=5)) == said
+
+
+# Calls
+
+
+def test_a_call_returns_the_result_and_is_shed_without_a_write(queue, host):
+    once(host, lambda: succeed(queue, queue.peek(1)[0].task_id))
+    assert asyncio.run(queue.acall("a", timeout=20)) == "done"
+    with mock.patch.object(queue.store, "cancel") as cancel, pytest.raises(TaskShed):
+        asyncio.run(queue.acall("a", timeout=20))
+    assert not cancel.called
+
+
+def test_an_attempt_that_outlasts_the_patience_is_told_to_stop(queue, host):
+    once(host, lambda: queue.store.claim("t", claim_id="c", lease=60))
+    with pytest.raises(WaitTimeout, match="within 20 s"):
+        asyncio.run(queue.acall("a", task_id="t", timeout=20))
+    assert queue.get("t").cancel_asked is not None
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_coroutine_that_is_cancelled_withdraws_its_task_before_it_ends(queue, host, begun):
+    def started() -> None:
+        if begun:
+            queue.store.claim("t", claim_id="c", lease=60)
+        caller.cancel()
+
+    async def left():
+        nonlocal caller
+        caller = asyncio.create_task(queue.acall("a", task_id="t", timeout=20))
+        once(host, started)
+        await caller
+
+    caller = None
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(left())
+    task = queue.get("t")
+    assert (task.status, task.cancel_asked is not None) == (
+        (Status.TAKEN, True) if begun else (Status.CANCELLED, False)
+    )
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_coroutine_that_is_cancelled_while_its_put_is_under_way_leaves_nothing_behind(
+    queue, again
+):
+    put, under_way, goes_on = queue.store.put_new, threading.Event(), threading.Event()
+
+    def slow_put(new):
+        under_way.set()
+        assert goes_on.wait(30)
+        return put(new)
+
+    async def left():
+        caller = asyncio.create_task(queue.acall("a", task_id="t", timeout=20))
+        await asyncio.to_thread(under_way.wait, 30)
+        caller.cancel()
+        await asyncio.sleep(0)
+        if again:  # as in a cancel scope of anyio: it ends at once, and the withdrawal goes on
+            caller.cancel()
+            await asyncio.wait([caller])
+        goes_on.set()
+        await asyncio.wait([caller])
+        assert caller.cancelled()
+        calls = queue._on_loop()
+        await asyncio.to_thread(calls._pool.shutdown)
+
+    with mock.patch.object(queue.store, "put_new", slow_put):
+        asyncio.run(left())
+    assert queue.get("t").status is Status.CANCELLED
+
+
+def test_a_coroutine_that_is_cancelled_before_its_put_has_begun_puts_nothing(queue):
+    call = queue._new_call(NewTask(task_type="a", task_id="t"), 20)
+    call.withdraw()
+    call.put()
+    assert queue.get("t") is None
+
+
+def test_cells_wait_together_and_call(host):
+    stores = [Store(MemoryTable(name), host=host) for name in ("north", "south")]
+    cells = Cells([Queue(store, host=host) for store in stores], host=host)
+    ids = [f"t{n}" for n in range(20)]
+
+    async def all_of_them():
+        for task_id in ids:
+            await cells.aput("a", task_id=task_id)
+        waits = [asyncio.create_task(cells.await_result(one, timeout=50)) for one in ids]
+        await asyncio.sleep(0)
+        for task_id in ids:
+            await asyncio.to_thread(succeed, cells.home(task_id), task_id, f'"{task_id}"')
+        assert await asyncio.gather(*waits) == ids
+        with pytest.raises(TaskShed):
+            await cells.acall("a", timeout=5)
+
+    asyncio.run(all_of_them())
+
+
+# Threads and loops
+
+
+def test_a_few_threads_serve_all_and_each_loop_has_its_own_that_go_with_it(queue):
+    async def put_many():
+        await asyncio.gather(*(queue.aput("a") for _ in range(200)))
+        return {t.name for t in threading.enumerate() if t.name.startswith("lifoq-async")}
+
+    first = asyncio.run(put_many())
+    assert len(first) <= async_calls.THREADS
+    asyncio.run(put_many())
+    gc.collect()
+    assert len(queue._by_loop) == 0
