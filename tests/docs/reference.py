@@ -227,7 +227,7 @@ def _pasteable(shown: str) -> str:
         source = re.sub(r"\s*# doctest:.*", "", one.source)
         printed = [line.strip() for line in one.want.split("\n")]
         told = [f"# {line}\n" for line in printed if line and not line.startswith("Traceback")]
-        is_block = source.startswith(("@", "def ", "class "))
+        is_block = source.startswith(("@", "def ", "async def ", "class "))
         apart = "\n\n" if is_block else ""
         parts.append("".join((apart, source, *told, apart)))
     program = re.sub(r"\n{3,}", "\n\n\n", "".join(parts)).strip("\n")
