@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lifoq.basics.numbers import seconds
-from lifoq.client.producer import Producer
+from lifoq.client.caller import Caller
 from lifoq.client.waiting import check_ids
 from lifoq.errors import DamagedTask
 from lifoq.items.task import Duration, IfExists, NewTask, Task
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lifoq.client.async_calls import AsyncCalls
 
 
-class AsyncProducer(Producer):
+class AsyncProducer(Caller):
     """Anything that takes tasks, from coroutines as well.
 
     boto3 makes the calls in a few threads; thousands can wait at a time, without a thread each.
