@@ -71,8 +71,13 @@ class Root(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Say that a command which takes seconds to import begins, before it is imported."""
+        """Say that a command which takes seconds to import begins, before it is imported. One of
+        the local cloud begins anew with its own packages, if they are not here."""
         mount = mounted.MOUNTED.get(args[0])
+        if mount is not None and mount.in_local_cloud:
+            from lifoq_project import local_packages  # noqa: PLC0415 - of two commands alone
+
+            local_packages.enter(install=not ctx.resilient_parsing)
         asks_for_help = any(word in HELP for word in args)
         if mount is not None and mount.begins and not (ctx.resilient_parsing or asks_for_help):
             tell(mount.begins)

@@ -21,6 +21,8 @@ class Mounted:
     help: str
     begins: str | None = None
     """A word for whoever waits, since what is imported takes seconds."""
+    in_local_cloud: bool = False
+    """True if it works with the local cloud's own packages."""
 
 
 MOUNTED: Final = {
@@ -34,6 +36,7 @@ MOUNTED: Final = {
         "local",
         "Run this folder's CDK application on this machine, and follow its files.",
         begins="Starting the local cloud …",
+        in_local_cloud=True,
     ),
     "cdk": Mounted(
         "lifoq_project.commands:cdk", "cdk", "Run the CDK CLI, in the version that fits."
@@ -57,6 +60,7 @@ MOUNTED: Final = {
         "local",
         "Run the local cloud until Ctrl-C or SIGTERM.",
         begins="Starting the local cloud …",
+        in_local_cloud=True,
     ),
 }
 

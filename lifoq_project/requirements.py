@@ -92,21 +92,27 @@ def locked(folder: Path) -> Path:
     return lock
 
 
-def installed(lock: Path, platform: Platform) -> Path:
+def place(lock: Path, platform: Platform) -> Path:
+    """The folder in which ``lock`` is installed for ``platform``, or will be."""
+    digest = hashlib.sha256(lock.read_bytes()).hexdigest()
+    return cache.folder() / "installed" / f"{platform.key}-{digest[:32]}"
+
+
+def installed(lock: Path, platform: Platform, *, builds: bool = False) -> Path:
     """The folder where ``lock`` is installed for ``platform``; installs it if it is not there yet.
+    ``builds``: a package without a wheel for the platform is built here.
 
     Raises ``RequirementsError`` where a package has no wheel for the platform.
     """
     lock = lock.absolute()
-    digest = hashlib.sha256(lock.read_bytes()).hexdigest()
-    target = cache.folder() / "installed" / f"{platform.key}-{digest[:32]}"
+    target = place(lock, platform)
     if target.is_dir():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         fresh = Path(scratch) / "packages"
         fresh.mkdir()
-        _install(lock, fresh, platform)
+        _install(lock, fresh, platform, builds=builds)
         try:
             fresh.rename(target)
         except OSError:
@@ -162,8 +168,9 @@ def _oldest_python() -> str:
     return ".".join(str(part) for part in min(LAMBDA_PYTHON, sys.version_info[:2]))
 
 
-def _install(lock: Path, target: Path, platform: Platform) -> None:
-    command = ["install", "--no-deps", "--require-hashes", "--only-binary", ":all:"]
+def _install(lock: Path, target: Path, platform: Platform, *, builds: bool) -> None:
+    command = ["install", "--no-deps", "--require-hashes"]
+    command += [] if builds else ["--only-binary", ":all:"]
     command += ["--link-mode", "copy", "--python", sys.executable, *platform.options]
     command += ["--target", str(target), "--requirements", str(lock)]
     # Versions and hashes are fixed, so what uv's cache holds is what the registry would send.

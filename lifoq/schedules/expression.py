@@ -14,8 +14,6 @@ _UNITS = {"minute": 60, "hour": 3600, "day": 86400}
 _LONGEST_RATE = timedelta(days=100 * 365)
 _MONTHS = {name.upper(): number for number, name in enumerate(calendar.month_abbr) if name}
 _DAYS = {"SUN": 1, "MON": 2, "TUE": 3, "WED": 4, "THU": 5, "FRI": 6, "SAT": 7}
-_HORIZON = timedelta(days=4 * 366)
-"""Further ahead nobody looks: 29 February comes within it."""
 
 
 class InvalidExpressionError(ValueError):
@@ -72,9 +70,14 @@ class Cron:
     def following(self, moment: datetime, anchor: datetime) -> datetime | None:  # noqa: ARG002
         """Return the first time of the calendar after the moment."""
         local = moment.astimezone(self.zone).replace(second=0, microsecond=0, tzinfo=None)
-        candidate, end = local + timedelta(minutes=1), local + _HORIZON
-        while candidate < end:
-            if not self._day(candidate):
+        candidate, last = local + timedelta(minutes=1), max(self.years)
+        while candidate.year <= last:
+            if candidate.year not in self.years:
+                candidate = datetime(candidate.year + 1, 1, 1)  # noqa: DTZ001 - of the zone's clock
+            elif candidate.month not in self.months:
+                first = candidate.replace(day=1, hour=0, minute=0)
+                candidate = (first + timedelta(days=31)).replace(day=1)
+            elif not self._day(candidate):
                 candidate = candidate.replace(hour=0, minute=0) + timedelta(days=1)
             elif candidate.hour not in self.hours:
                 candidate = candidate.replace(minute=0) + timedelta(hours=1)
@@ -95,11 +98,8 @@ class Cron:
 
     def _day(self, moment: datetime) -> bool:
         weekday = moment.isoweekday() % 7 + 1
-        return (
-            moment.year in self.years
-            and moment.month in self.months
-            and (self.days is None or moment.day in self.days)
-            and (self.weekdays is None or weekday in self.weekdays)
+        return (self.days is None or moment.day in self.days) and (
+            self.weekdays is None or weekday in self.weekdays
         )
 
 

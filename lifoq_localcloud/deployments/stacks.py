@@ -20,6 +20,7 @@ from moto.ssm.models import ssm_backends
 
 from lifoq_localcloud.basics.account import ACCOUNT, REGION
 from lifoq_localcloud.deployments import names, references, updates
+from lifoq_localcloud.deployments.resources.changes import text
 from lifoq_localcloud.moto_adapter.patch import replace
 
 
@@ -186,7 +187,7 @@ def _differs(
     resources = stack.resource_map
     return (
         stack.template_dict != Stack.parse_template(template)
-        or bool(parameters and parameters != stack.parameters)
+        or bool(parameters and _given(declared, parameters) != _given(declared, stack.parameters))
         or (tags is not None and tags != stack.tags)
         or any(
             resources.parse_ssm_parameter(stack.parameters.get(name, one.get("Default")), kind)
@@ -195,6 +196,13 @@ def _differs(
             if (kind := one.get("Type", "")).startswith("AWS::SSM::Parameter::")
         )
     )
+
+
+def _given(declared: dict[str, Any], parameters: dict[str, Any]) -> dict[str, str]:
+    """Return the value of each parameter, its default where none is given."""
+    return {
+        name: text(parameters.get(name, one.get("Default", ""))) for name, one in declared.items()
+    }
 
 
 def _leave_it_to_the_backend(_response: Any, *_: Any) -> None:

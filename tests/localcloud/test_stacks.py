@@ -256,6 +256,26 @@ def test_a_template_that_reads_a_parameter_that_is_not_there_is_refused(stacks, 
     assert name not in {one["StackName"] for one in stacks.api.describe_stacks()["Stacks"]}
 
 
+@pytest.mark.parametrize(("default", "given", "other"), [("a", "a", "b"), (7, "7", "8")])
+def test_a_parameter_that_is_given_its_default_changes_nothing(stacks, name, default, given, other):
+    shown = of_type("AWS::SNS::Topic", DisplayName=ref("Shown"))
+    declared = {"Shown": {"Type": "String", "Default": default}}
+    template = json.dumps({"Parameters": declared, "Resources": {"Topic": shown}})
+
+    def update(value: str) -> None:
+        parameters = [{"ParameterKey": "Shown", "ParameterValue": value}]
+        stacks.api.update_stack(StackName=name, TemplateBody=template, Parameters=parameters)
+
+    stacks.api.create_stack(StackName=name, TemplateBody=template)
+    with pytest.raises(ClientError, match="No updates are to be performed"):
+        update(given)
+    update(other)
+    with pytest.raises(ClientError, match="No updates are to be performed"):
+        update(other)
+    update(given)
+    assert stacks.status(name) == "UPDATE_COMPLETE"
+
+
 def test_an_output_that_cannot_be_told_has_the_deployment_rolled_back(stacks, name):
     template = json.dumps(
         {

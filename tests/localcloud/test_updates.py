@@ -256,6 +256,33 @@ def test_a_changed_property_reaches_its_resource_and_is_taken_back(stack, case):
     assert case.ask(client, name) == after
 
 
+def test_a_topic_whose_policy_is_taken_away_has_its_first_one_again(stack):
+    def policy(topic: str) -> Any:
+        found = stack.deployed.client("sns").get_topic_attributes(TopicArn=topic)
+        return json.loads(found["Attributes"]["Policy"])
+
+    topics = {name: of_type("AWS::SNS::Topic") for name in ("One", "Two")}
+    both, one = (
+        of_type(
+            "AWS::SNS::TopicPolicy",
+            PolicyDocument=allow("sns:Publish"),
+            Topics=[ref(name) for name in named],
+        )
+        for named in (("One", "Two"), ("One",))
+    )
+    ids = stack.deploy(topics)
+    first = {name: policy(ids[name]) for name in topics}
+    stack.deploy({**topics, "Policy": both})
+    assert [policy(ids[name]) for name in topics] == [allow("sns:Publish")] * 2
+    stack.deploy({**topics, "Policy": one})
+    assert [policy(ids[name]) for name in topics] == [allow("sns:Publish"), first["Two"]]
+    stack.deploy(topics)
+    assert {name: policy(ids[name]) for name in topics} == first
+    stack.deploy({**topics, "Policy": both})
+    stack.api.delete_stack(StackName=stack.name)
+    assert not set(ids.values()) & stack.physical("AWS::SNS::Topic")
+
+
 KEYS = [*KEY, {"AttributeName": "at", "KeyType": "RANGE"}]
 REPLACED = {
     "queue's name": ("AWS::SQS::Queue", {}, {"QueueName": "another"}),

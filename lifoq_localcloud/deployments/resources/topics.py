@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from moto.core.common_models import CloudFormationModel
-from moto.sns.models import Topic
+from moto.sns.models import Topic, sns_backends
 
 from lifoq_localcloud.deployments.resources.changes import between, text
 from lifoq_localcloud.deployments.resources.resource import Properties, Resource, client
@@ -56,11 +56,30 @@ class TopicPolicy(Resource, CloudFormationModel):
 
     def create(self) -> None:
         for topic in self.properties["Topics"]:
-            client("sns").set_topic_attributes(
-                TopicArn=topic,
-                AttributeName="Policy",
-                AttributeValue=json.dumps(self.properties["PolicyDocument"]),
-            )
+            _set_policy(topic, self.properties["PolicyDocument"])
+
+    def update(self, before: Properties) -> None:
+        self._take_away([arn for arn in before["Topics"] if arn not in self.properties["Topics"]])
+        self.create()
+
+    def remove(self) -> None:
+        self._take_away(self.properties["Topics"])
+
+    @staticmethod
+    def _take_away(topics: Iterable[str]) -> None:
+        """Give the topics their first policy again, as CloudFormation does; a topic that is gone
+        has none."""
+        for arn in topics:
+            _, _, _, region, account, name = arn.split(":")
+            topic = sns_backends[account][region].topics.get(arn)
+            if topic is not None:
+                _set_policy(arn, topic._create_default_topic_policy(region, account, name))  # noqa: SLF001
+
+
+def _set_policy(topic: str, policy: Properties) -> None:
+    client("sns").set_topic_attributes(
+        TopicArn=topic, AttributeName="Policy", AttributeValue=json.dumps(policy)
+    )
 
 
 _DEFAULTS: Final = {
