@@ -150,7 +150,7 @@ lower-bound: setup ## Test with the oldest boto3 that is allowed (needs the netw
 	@exec tools/lower-bound
 
 .PHONY: check
-check: lint types synth docs lock-check ## All checks but the tests
+check: lint types synth docs record-check lock-check ## All checks but the tests
 
 .PHONY: lint
 lint: setup ## Look for mistakes and unformatted code
@@ -215,6 +215,10 @@ pictures: setup ## Take the pictures of the README anew (needs chromium, and twe
 .PHONY: lock
 lock: setup ## Lock the newest versions that pyproject.toml allows (needs the network)
 	@tools/lock
+
+.PHONY: record-check
+record-check: setup ## Whether the record of this version, if it has one, is of this code
+	@exec python -m tests.releases check
 
 .PHONY: lock-check
 lock-check: setup ## Whether the lock files fit pyproject.toml (needs the network)

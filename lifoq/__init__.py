@@ -4,7 +4,7 @@ insurmountable, nothing lost silently."""
 import importlib
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _modules: dict[str, str] = {}
 """The module of each public name, as a line of ``__init__.pyi`` says."""

@@ -64,7 +64,7 @@ SCAN: Final = 2_000
 """Index rows that one page of a list reads at the most."""
 
 ENDED: Final = (Status.SUCCESS, Status.CANCELLED)
-"""In no index: their lists show what a part of the table holds."""
+"""Statuses in no index: their lists show what a part of the table holds."""
 NOT_FOUND: Final = 404
 STATUSES: Final = {TaskNotFound: NOT_FOUND, StoreUnavailable: 503, QueueMisconfigured: 503}
 """HTTP's status for what the queue raises; a request that makes no sense is a 400."""
@@ -80,7 +80,7 @@ class Settings:
     write: bool
     """True if the console may change anything."""
     metrics_token: str | None = None
-    """By which Prometheus gets in, to its own page alone; None: there is no such page."""
+    """The token by which Prometheus gets in, to its own page alone; None: there is no such page."""
 
 
 def application(subject: Subject, settings: Settings, *, root: str = "") -> Starlette:
@@ -525,7 +525,8 @@ class Pages:
         )
 
     def _counts(self) -> dict[Status, Count] | None:
-        """For the tabs, as they were last seen: a page that tells of an error looks at nothing."""
+        """Return the counts for the tabs, as they were last seen: a page that tells of an error
+        looks at nothing."""
         stats = self._subject.looked
         return (
             None

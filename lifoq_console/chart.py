@@ -66,7 +66,8 @@ class Chart:
 
     @property
     def tips(self) -> Iterator[tuple[str, str]]:
-        """For each part that has values: the path of its whole height, and its values in words."""
+        """Yield, for each part that has values, the path of its whole height, and its values in
+        words."""
         for at, start in enumerate(self.traffic.starts):
             known = [
                 f"{name} {self.told(value)}"

@@ -17,7 +17,7 @@ SHOWN: Final = 10
 LOOKED_AT: Final = 1_000
 """Rows of a status that are looked through."""
 ENDED: Final = (Status.SUCCESS, Status.CANCELLED)
-"""In no index: a part of the table is looked through."""
+"""Statuses in no index: a part of the table is looked through."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,7 +48,7 @@ class Subject:
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: dict[int, tuple[float, Kept | None]] = {}
-        """By the length of its parts: when CloudWatch was asked, and what it said."""
+        """The time when CloudWatch was asked, and what it said, by the length of its parts."""
         self._looks: deque[Look] = deque(maxlen=_LOOKS)
         self._looked_at = -_GLANCE
         self._tried_at = -_BETWEEN_TRIALS
@@ -90,8 +90,8 @@ class Subject:
             return True
 
     def traffic(self, step: int) -> Traffic | None:
-        """In parts of so many seconds, with what the console saw itself; None where CloudWatch does
-        not answer, and ``problem`` says why."""
+        """Return the traffic in parts of so many seconds, with what the console saw itself; None
+        where CloudWatch does not answer, and ``problem`` says why."""
         with self._lock:
             asked, found = self._kept.get(step, (-_FRESH, None))
             if self.cloudwatch is not None and time.monotonic() - asked >= _FRESH:

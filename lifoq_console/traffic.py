@@ -31,7 +31,7 @@ RANGES: Final = {
     "1d": Range(step=1_440, name="day"),
     "7d": Range(step=10_080, name="week"),
 }
-"""By what the address of a page has."""
+"""The stretches of time by their names in the address of a page."""
 _ASKED: Final = {
     "done": (Metric.TASKS_SUCCEEDED, "Sum"),
     "failed": (Metric.TASKS_FAILED, "Sum"),
@@ -87,7 +87,7 @@ class Traffic:
     step: int
     """Seconds that one part stands for."""
     starts: tuple[int, ...]
-    """In epoch seconds."""
+    """The beginnings of the parts, in epoch seconds."""
     done: Series
     failed: Series
     shed: Series

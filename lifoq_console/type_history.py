@@ -21,7 +21,7 @@ class TypeHistory:
     step: int
     """Seconds that one part stands for."""
     starts: tuple[int, ...]
-    """In epoch seconds."""
+    """The beginnings of the parts, in epoch seconds."""
     ended: Mapping[str, Series]
     """Tasks in that part, by how they ended: ``done``, ``failed``, ``shed``."""
     waits: Mapping[str, Series]

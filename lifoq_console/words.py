@@ -19,7 +19,7 @@ def duration(seconds: float | None) -> str:
 
 
 def moment(microseconds: int | None) -> str:
-    """In UTC, to the millisecond."""
+    """Return a moment in UTC, to the millisecond."""
     if microseconds is None:
         return NONE
     time = dt.datetime.fromtimestamp(microseconds / 1e6, dt.UTC)

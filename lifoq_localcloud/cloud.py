@@ -120,7 +120,7 @@ class LocalCloud:
 
     @property
     def endpoint(self) -> str:
-        """Where the AWS API is: ``http://localhost:PORT``."""
+        """The address of the AWS API: ``http://localhost:PORT``."""
         return self._entered.credentials.endpoint
 
     @property

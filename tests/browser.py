@@ -21,9 +21,13 @@ def chromium(home: Path, *arguments: str) -> list[str]:
         "--headless",
         "--no-sandbox",
         "--disable-gpu",
+        "--disable-breakpad",
+        f"--crash-dumps-dir={home / 'crashes'}",
         f"--user-data-dir={home / 'chromium'}",
     )
-    return ["env", f"HOME={home}", str(CHROMIUM), *options, *arguments]
+    own = {"HOME": home, "XDG_CONFIG_HOME": home / "config", "XDG_CACHE_HOME": home / "cache"}
+    variables = [f"{name}={folder}" for name, folder in own.items()]
+    return ["env", *variables, str(CHROMIUM), *options, *arguments]
 
 
 def dumped(address: str, home: Path) -> str:

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 IAM_PREFIXES = {"monitoring": "cloudwatch", "dynamodbstreams": "dynamodb"}
-"""Where a service's signing name is not its prefix in policies."""
+"""The prefix in policies of services whose signing name is another."""
 
 _REST = {
     "lambda": (

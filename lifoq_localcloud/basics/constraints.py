@@ -23,7 +23,7 @@ class Constraints:
     patterns: bool = True
     """False where the service has a sentence of its own for names."""
     enum_orders: Mapping[str, str] = field(default_factory=dict)
-    """By the shape's name: an enum's values in an order that the model does not have."""
+    """An enum's values, by the shape's name, in an order that the model does not have."""
 
     def told(self, shape: StructureShape, given: Mapping[str, Any]) -> str | None:
         """Return one sentence on all that is wrong with a request, or None.

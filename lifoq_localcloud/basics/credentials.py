@@ -22,7 +22,7 @@ from botocore.credentials import Credentials as Keys
 from lifoq_localcloud.basics.account import REGION
 
 FILE: Final = "environment"
-"""In the cloud's directory: a shell that reads it works with this cloud."""
+"""The file in the cloud's directory: a shell that reads it works with this cloud."""
 _OWN: Final = ("localhost", "127.0.0.1", "::1")
 """Names and addresses of this machine, to which no proxy leads."""
 _NAME: Final = re.compile(r"[\w.:*/\[\]-]+")

@@ -253,7 +253,8 @@ def delete_change_set(response: CloudFormationResponse) -> ActionResult:
 
 
 def _change_set(response: CloudFormationResponse) -> ChangeSet:
-    """By name and stack: the CDK CLI gives the change sets of all stacks the same name."""
+    """Return the change set of this name and stack: the CDK CLI gives the change sets of all
+    stacks the same name."""
     name, stack = response._get_param("ChangeSetName"), response._get_param("StackName")  # noqa: SLF001
     for found in reversed(response.cloudformation_backend.change_sets.values()):
         if name == found.change_set_id:

@@ -30,7 +30,7 @@ _OUTCOMES: Final = {
     Status.PENDING: "↻ again",
 }
 _UNPACKED: Final = re.compile(r"(?<=File \")[^\"]*/assets/[0-9a-f]{64}/")
-"""Where a function's code lies: without it a path begins at the project's folder."""
+"""The place of a function's code: without it a path begins at the project's folder."""
 _WITH_ERROR: Final = (Status.FAILURE, Status.DELAYED, Status.PENDING)
 
 

@@ -43,7 +43,7 @@ class Debugged:
 
     @classmethod
     def of(cls, cloud: LocalCloud, queue_name: str, folder: Path) -> "Debugged":
-        """In place of the deployed processor, which is paused."""
+        """Return a worker in place of the deployed processor, which is paused."""
         arguments = cloud.arguments()
         Processing.connect(queue_name, **arguments).pause("lifoq dev --debug")
         function = deployment.read(queue_name, **arguments).functions[deployment.PROCESSOR]

@@ -42,7 +42,7 @@ else:
 @dataclass(frozen=True, kw_only=True)
 class Imported:
     problem: str | None = None
-    """Where and why the module cannot be imported; None where it can."""
+    """Return where and why the module cannot be imported; None where it can."""
     attempts: Mapping[str, int | None] = field(default_factory=dict)
     """The ``max_attempts`` of each task type, by its name; None for a type that does not say."""
 

@@ -44,7 +44,7 @@ class Scheduler:
         self._send = send
         self._timer = timer
         self._fired: dict[str, tuple[float, datetime]] = {}
-        """For each schedule: the version it was fired in, and the last time it was due."""
+        """The version that each schedule was fired in, and the last time it was due."""
         self._changed = threading.Event()
         self._closed = threading.Event()
         threads.start("the scheduler", self._run, self._closed)

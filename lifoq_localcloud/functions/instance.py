@@ -21,7 +21,7 @@ from lifoq_localcloud.functions.function import FunctionConfig, Outcome
 from lifoq_localcloud.functions.runtime_api import RuntimeApi, Task
 
 INIT_SECONDS = 60.0
-"""For imports before the first event; Lambda allows 10 s on a machine that nobody shares."""
+"""Seconds for imports before the first event; Lambda allows 10 s on a machine of its own."""
 
 LAST_WORDS_SECONDS = 2.0
 """Seconds for which the last output of an ended process is awaited. A process that escaped with its
@@ -32,7 +32,8 @@ _BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
 
 @dataclass(frozen=True, kw_only=True)
 class Sandbox:
-    """Where an instance lives: what it may import, its environment, and who reads its output."""
+    """The place where an instance lives: what it may import, its environment, and who reads its
+    output."""
 
     asset: Path
     imports: tuple[Path, ...]

@@ -17,7 +17,8 @@ class Printed:
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._begun = threading.local()
-        """In each thread: ``line``, the task's id and the beginning of a line that has no end."""
+        """Values of each thread: ``line``, the task's id and the beginning of a line without an
+        end."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

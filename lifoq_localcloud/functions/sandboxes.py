@@ -1,4 +1,4 @@
-"""Where function instances live: unpacked assets, AWS's runtime, environment, log files."""
+"""The places where function instances live: unpacked assets, AWS's runtime, environment, logs."""
 
 import importlib.metadata
 import io

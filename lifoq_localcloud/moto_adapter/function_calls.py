@@ -18,7 +18,7 @@ def install(invoke: Invoke) -> None:
     """From now on, moto runs functions by ``invoke``, and none by itself for a queue."""
 
     def run(function: LambdaFunction, body: str, _request: Any, response: dict[str, Any]) -> bytes:
-        """For what calls functions inside moto: queues, rules, state machines."""
+        """Run a function that something inside moto calls: a queue, a rule, a state machine."""
         outcome = invoke(function.function_name, body.encode() if body else b"{}")
         if outcome.failed:
             response["x-amz-function-error"] = "Unhandled"

@@ -29,7 +29,7 @@ class Bounds:
     """True if the bounds themselves lie outside."""
 
     def positions(self, entries: list[Entry]) -> tuple[int, int]:
-        """Where the entries within the bounds begin, and behind which they end."""
+        """Return where the entries within the bounds begin, and behind which they end."""
         below, above = (_LAST, "") if self.open else ("", _LAST)
         low = 0 if self.low is None else bisect.bisect_left(entries, (self.low, below))
         high = len(entries)
@@ -76,7 +76,7 @@ class IndexOrder:
         return (entries[position][1] for position in positions)
 
     def _place(self, image: Image) -> tuple[str, Entry] | None:
-        """Where an item stands in the index; items without its keys are not in it."""
+        """Return where an item stands in the index; items without its keys are not in it."""
         partition, value = image.get(self.hash_name), image.get(self.range_name)
         if partition is None or value is None:
             return None

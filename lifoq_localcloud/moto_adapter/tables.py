@@ -296,7 +296,7 @@ def tables() -> list[JournaledTable]:
 
 
 def journals() -> dict[str, Journal]:
-    """By the names of their tables."""
+    """Return the journals by the names of their tables."""
     return {table.name: table.journal for table in tables()}
 
 
@@ -354,7 +354,8 @@ def delete_expired(now_seconds: float) -> None:
 
 
 def _orders(table: Table) -> dict[str, IndexOrder]:
-    """For the indexes with one hash and one sort key, which are all that we have."""
+    """Return the orders of the indexes with one hash and one sort key, which are all that we
+    have."""
     orders = {}
     for index in table.global_indexes:
         names = {part["KeyType"]: part["AttributeName"] for part in index.schema}

@@ -56,7 +56,7 @@ CHECKS: Final[Mapping[str, Mapping[str, Check]]] = {
     "ssm": {"PutParameter": documents.check_parameter},
     "logs": {"PutRetentionPolicy": documents.check_retention},
 }
-"""By service and operation: the rules that its model does not say."""
+"""The rules that no model says, by service and operation."""
 
 MODEL_CODES: Final = {
     "lambda": VALIDATION,

@@ -31,7 +31,7 @@ CHECKS: Final[Mapping[str, Callable[[dict[str, Any]], None]]] = {
     "AWS::SQS::Queue": queues.check,
     "AWS::Logs::LogGroup": documents.check_retention,
 }
-"""By type: the rules of its service that speak of properties by the same names."""
+"""The rules of each type: those of its service that speak of properties by the same names."""
 
 NAMED: Final = {
     "AWS::IAM::Group": "GroupName",

@@ -22,7 +22,7 @@ _EXPRESSIONS: Final = {
     "ConditionCheck": (_CONDITION,),
     "Get": ("ProjectionExpression",),
 }
-"""By operation, and by the member of a transaction."""
+"""The expressions of each operation, and of each member of a transaction."""
 
 _LEGACY: Final = (
     "AttributesToGet",

@@ -23,6 +23,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+import lifoq
 from lifoq import (
     InvalidInput,
     NewTask,
@@ -688,7 +689,7 @@ def test_workers_are_shown_with_what_they_do_and_hold(queue, console):
     here = f"{socket.gethostname()}, process {os.getpid()}"
     for name, task_id in (("w1", "<b>t1</b>"), ("w2", "t2")):
         assert f"{here} {name} " in shown
-        assert f"0.1.0 1 of 10 {task_id} a," in shown
+        assert f"{lifoq.__version__} 1 of 10 {task_id} a," in shown
     assert "1 task at work whose claims do not tell whose they are: t3" in shown
     assert "<b>t1" not in console.ask("/workers")[1]
 

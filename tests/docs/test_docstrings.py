@@ -18,6 +18,7 @@ FOLDERS = ("tests", "benchmarks", "lab", "examples")
 AROUND = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 HALF_A_SENTENCE = re.compile(r"(Of|As|What|Whether|How|Such|Those|So)\b")
 ON_THIS_MACHINE = ("lifoq_console", "lifoq_localcloud")
+WITHOUT_ITS_NOUN = re.compile(r"(By|For|In|Where)\b")
 LIBRARY_AND_TOOLS = [
     path for path in PRODUCT if path.relative_to(ROOT).parts[0] not in ON_THIS_MACHINE
 ]
@@ -55,3 +56,4 @@ def test_no_docstring_is_half_a_sentence():
 
 def test_a_docstring_names_what_it_is_about():
     assert found(LIBRARY_AND_TOOLS, WITHOUT_A_SUBJECT) == []
+    assert found(set(PRODUCT) - set(LIBRARY_AND_TOOLS), WITHOUT_ITS_NOUN) == []

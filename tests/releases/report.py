@@ -9,6 +9,8 @@ from typing import Any, Final
 from lifoq_analytics import analysis, session
 from tests.analytics.exportfiles import Exporter
 
+PLACE: Final = Path(tempfile.gettempdir(), "lifoq-record")
+"""The folder in which a record's report runs. It is there for one run at a time."""
 HOUR: Final = 3_600_000_000
 BAD: Final = "no line of an export"
 """A line that a run puts aside."""
@@ -37,11 +39,16 @@ def _successes(items: list[dict[str, Any]], at: int) -> Iterator[dict[str, Any]]
 
 
 def write(folder: Path, samples: Mapping[str, Any]) -> None:
-    """Run a report over the full export, and keep its state in ``folder``."""
-    with tempfile.TemporaryDirectory() as scratch, session.running() as spark:
-        full, _ = exports(samples, Path(scratch) / "exports")
-        request = analysis.Request(
-            paths=[str(full)], out=f"{scratch}/out", state=f"{scratch}/state"
-        )
-        analysis.Analysis(spark, request, tell=lambda _: None).run()
-        shutil.copytree(f"{scratch}/state", folder)
+    """Run a report over the full export, and keep its state in ``folder``. The state names the
+    export's folder, which therefore is the same each time."""
+    PLACE.mkdir()
+    try:
+        with session.running() as spark:
+            full, _ = exports(samples, PLACE / "exports")
+            request = analysis.Request(
+                paths=[str(full)], out=str(PLACE / "out"), state=str(PLACE / "state")
+            )
+            analysis.Analysis(spark, request, tell=lambda _: None).run()
+            shutil.copytree(PLACE / "state", folder)
+    finally:
+        shutil.rmtree(PLACE)

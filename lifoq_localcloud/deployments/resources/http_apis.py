@@ -25,7 +25,7 @@ class HttpApi(Resource, CloudFormationModel):
         client("apigatewayv2").delete_api(ApiId=self.name)
 
     def get_cfn_attribute(self, attribute: str) -> str:
-        """Where it answers here. On AWS, it has a host of its own."""
+        """The address where it answers here. On AWS, it has a host of its own."""
         if attribute == "ApiEndpoint":
             return f"{client('apigatewayv2').meta.endpoint_url}/_http/{self.name}"
         return super().get_cfn_attribute(attribute)
