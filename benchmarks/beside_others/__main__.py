@@ -20,8 +20,9 @@ from benchmarks.beside_others.measure import PATIENCE, ROOT, SERVICE, SLOTS, out
 from benchmarks.beside_others.packages import installed
 from benchmarks.beside_others.results import Outcome, Results
 from benchmarks.record import recording
-from lab.dynamodb_local import CREDENTIALS, free_port
+from lab.dynamodb_local import CREDENTIALS
 from lab.dynamodb_local import running as running_dynamodb
+from lab.ports import held_port
 from lifoq.testing import create_table
 
 TABLE: Final = "beside-others"
@@ -106,17 +107,17 @@ def _slow_system() -> Iterator[str]:
 @contextmanager
 def _redis(folder: Path) -> Iterator[tuple[str, psutil.Process]]:
     """Run Redis in memory alone, on a free port of this machine."""
-    port = free_port()
     options = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(folder))
-    server = psutil.Popen(
-        [shutil.which("redis-server"), "--port", str(port), *options], stdout=subprocess.DEVNULL
-    )
-    try:
-        _wait_until_open(port)
-        yield f"redis://127.0.0.1:{port}/0", server
-    finally:
-        server.terminate()
-        server.wait()
+    with held_port() as port:
+        server = psutil.Popen(
+            [shutil.which("redis-server"), "--port", str(port), *options], stdout=subprocess.DEVNULL
+        )
+        try:
+            _wait_until_open(port)
+            yield f"redis://127.0.0.1:{port}/0", server
+        finally:
+            server.terminate()
+            server.wait()
 
 
 def _wait_until_open(port: int) -> None:

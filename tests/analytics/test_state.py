@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from lifoq_analytics import storage
+from lifoq_analytics.reading import sources
 from lifoq_analytics.reading.intake import Intake, Stretch
 from lifoq_analytics.reading.state import State
 
@@ -43,3 +44,10 @@ def test_a_run_over_the_same_window_leaves_nothing_of_the_one_before(state, tmp_
     assert [Path(file.path).name for file in state.files([TODAY])] == ["part-2"]
     state.add_quarantine([YESTERDAY, TODAY], str(tmp_path / "shown"))
     assert files(tmp_path / "shown") == [f"{YESTERDAY.name}-part-1"]
+
+
+def test_files_of_earlier_runs_have_numbers_of_their_own_below_zero(state):
+    """By which they are told from the files of this run's exports."""
+    kept = sources.of_state(state.files([YESTERDAY, TODAY]))
+    assert sorted(source.number for source in kept) == [-2, -1]
+    assert {source.origin for source in kept} == {None}

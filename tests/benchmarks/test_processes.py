@@ -1,6 +1,7 @@
 """Commands that fail tell why; and an interruption ends everything that was started."""
 
 import signal
+import socket
 import subprocess
 import sys
 
@@ -8,6 +9,7 @@ import psutil
 import pytest
 
 from benchmarks.steps import StepError, run
+from lab.ports import held_port
 
 
 def test_a_command_that_fails_tells_its_last_words(tmp_path):
@@ -55,3 +57,11 @@ def test_an_interruption_ends_orphans_too_and_is_not_disturbed_by_a_second_one(n
         assert program.stdout.readline() == "ended\n"
         assert program.wait(timeout=300) == 0
     assert not any(process.is_running() for process in started)
+
+
+def test_a_held_port_answers_nobody_until_the_server_that_is_told_of_it_listens():
+    with held_port() as port:
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port))
+        with socket.create_server(("127.0.0.1", port)):
+            socket.create_connection(("127.0.0.1", port)).close()

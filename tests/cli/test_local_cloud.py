@@ -7,6 +7,7 @@ from unittest.mock import patch
 
 import pytest
 
+from lab.ports import held_port
 from lifoq import InvalidInput, Queue, QueueMisconfigured
 from lifoq.client import local_cloud
 from lifoq.client.local_cloud import SAY_WHICH_AWS
@@ -65,13 +66,13 @@ def test_one_that_has_ended_is_not_meant_but_told_of(tmp_path, endpoint, monkeyp
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        gone = f"http://localhost:{listener.getsockname()[1]}"
-    (tmp_path / ".local" / "environment").write_text(f"export AWS_ENDPOINT_URL={gone}\n")
-    assert endpoint not in Session().client_arguments.values()
-    assert "AWS_ENDPOINT_URL" not in os.environ
-    with pytest.raises(QueueMisconfigured, match=r"does not run: start it by lifoq dev$"):
-        Queue.connect("devices")
+    with held_port() as port:
+        gone = f"export AWS_ENDPOINT_URL=http://127.0.0.1:{port}\n"
+        (tmp_path / ".local" / "environment").write_text(gone)
+        assert endpoint not in Session().client_arguments.values()
+        assert "AWS_ENDPOINT_URL" not in os.environ
+        with pytest.raises(QueueMisconfigured, match=r"does not run: start it by lifoq dev$"):
+            Queue.connect("devices")
 
 
 def test_one_that_somebody_else_has_set_up_is_not_meant(endpoint, monkeypatch):

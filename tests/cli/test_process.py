@@ -34,6 +34,11 @@ async def doze(seconds, _context):
 @task("nap", timeout=7200)
 def nap(seconds, _context):
     time.sleep(seconds)
+
+@task("until there", timeout=7200)
+def until_there(file, _context):
+    while not pathlib.Path(file).exists():
+        time.sleep(0.01)
 """
 Start = Callable[..., subprocess.Popen[str]]
 
@@ -89,10 +94,11 @@ def until_taken(queue: Queue, *task_ids: str) -> None:
 
 def test_a_worker_finishes_what_runs_when_it_is_told_to_stop(queue, start, tmp_path):
     worker = start("work", "--in-flight", "1", "--metrics", "--health-file", "health")
-    runs = queue.put("nap", 3).task_id
+    runs = queue.put("until there", "told to stop").task_id
     until_taken(queue, runs)
     late = queue.put("nap", 0).task_id
     worker.send_signal(signal.SIGTERM)
+    (tmp_path / "told to stop").touch()
     out, told = worker.communicate(timeout=PATIENCE)
     assert (worker.returncode, queue.get(runs).status) == (0, Status.SUCCESS)
     assert queue.get(late).status is Status.PENDING

@@ -104,7 +104,7 @@ class Console:
         self, path: str, *, method: str = "GET", body: str = "", headers: dict | None = None
     ) -> tuple[int, str]:
         """Status, and the page's text or where it leads to."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=600)
         connection.request(method, path, body, self.headers if headers is None else headers)
         answer = connection.getresponse()
         text = answer.headers.get("Location") or answer.read().decode()
@@ -910,7 +910,7 @@ def test_another_site_cannot_make_it_act(queue, console, origin):
 
 
 def test_a_browser_is_told_to_run_and_frame_nothing_foreign(console):
-    connection = HTTPConnection("127.0.0.1", console.port, timeout=20)
+    connection = HTTPConnection("127.0.0.1", console.port, timeout=600)
     connection.request("GET", f"/enter?token={TOKEN}", headers={"Host": console.host})
     headers = connection.getresponse().headers
     connection.close()

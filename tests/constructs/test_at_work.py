@@ -52,7 +52,7 @@ def application(folder: Path) -> Path:
         code=lambda_.Code.from_asset(str(code)),
         handler="producer.handle",
         runtime=lambda_.Runtime.PYTHON_3_14,
-        timeout=cdk.Duration.seconds(30),
+        timeout=cdk.Duration.seconds(300),
     )
     queue.grant_put(producer)
     cdk.CfnOutput(stack, "ProducerName", value=producer.function_name)

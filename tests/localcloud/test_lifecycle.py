@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import stat
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
+from lab.ports import held_port
 from lifoq_localcloud import LocalCloud, StartError
 from lifoq_localcloud.basics.folder import hold
 from lifoq_localcloud.commands import dev_command, serve_command
@@ -110,10 +110,9 @@ def test_it_ends_with_the_program_that_started_it(tmp_path):
 
 
 def test_no_proxy_is_asked_for_what_lies_on_this_machine(shared, monkeypatch):
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))
+    with held_port() as nobodys:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
-            monkeypatch.setenv(name, f"http://127.0.0.1:{nobody.getsockname()[1]}")
+            monkeypatch.setenv(name, f"http://127.0.0.1:{nobodys}")
         monkeypatch.setenv("no_proxy", "a.corp, *.b.corp")
         cloud = LocalCloud.at(shared.cloud.directory)
         assert cloud.client("sts").get_caller_identity()["Account"]

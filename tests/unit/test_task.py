@@ -34,6 +34,13 @@ def test_the_due_time_of_a_task_that_waits_no_more_for_it_is_none():
     assert Task.from_item(item(**due, taskStatus="DELAYED")).due_at == START
 
 
+def test_an_attempt_that_ended_as_only_a_later_release_knows_is_left_out_and_damages_no_task():
+    known = {"attempt": 1, "ended": START, "how": "RETRIED"}
+    later = {"attempt": 2, "how": "HANDED_TO_ANOTHER_REGION", "region": ["eu-west-1"]}
+    task = Task.from_item(item(history=[known, later]))
+    assert [past.encode() for past in task.history] == [known]
+
+
 def boom(depth: int):
     if depth:
         boom(depth - 1)
