@@ -483,6 +483,16 @@ def test_after_a_fork_no_connection_is_shared(server, own_calls):
     assert first == second != childs
 
 
+def test_a_batch_is_sent_once_as_a_repeat_would_write_over_what_came_meanwhile(
+    server, in_a_function
+):
+    in_a_function(AWS_ENDPOINT_URL=server.url)
+    server.answers = [None, reply({})]
+    with pytest.raises(StoreUnavailable):
+        DynamoTable.in_function("queue").put_batch([{"taskId": "t"}])
+    assert len(server.heard()) == 1
+
+
 # How long is waited
 
 
