@@ -37,7 +37,7 @@ from lifoq.metrics import Metric
 from lifoq.operating import deployment
 from lifoq.operating.deployment import Deployment
 from lifoq.targets.configured import Target
-from lifoq.worker.backlog.known_types import Types
+from lifoq.worker.gates.known_type import Types
 from lifoq.worker.handlers.backoff import Backoff
 from lifoq.worker.settings import UnknownTypes, WorkerSettings
 from lifoq_cdk import functions, known, limits

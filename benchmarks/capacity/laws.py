@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lifoq.worker.limits.adaptive_concurrency import AdaptiveConcurrency
-from lifoq.worker.limits.load_signal import LoadSignal
+from lifoq.worker.gates.adaptive.adaptive_concurrency import AdaptiveConcurrency
+from lifoq.worker.gates.adaptive.load_signal import LoadSignal
 
 FIRST: Final = 4.0
 

@@ -12,17 +12,16 @@ from lifoq.items.schema import Attribute
 from lifoq.store.claims import Claims
 from lifoq.store.store import Store
 from lifoq.worker.backlog.claim_order import ClaimOrder
-from lifoq.worker.backlog.known_types import Types
+from lifoq.worker.gates.gates import Gates
+from lifoq.worker.gates.known_type import Types
+from lifoq.worker.gates.setup import ProcessSetup
 from lifoq.worker.handlers import allowance
 from lifoq.worker.handlers.registry import Registry
-from lifoq.worker.limits.limits import Limits
 from lifoq.worker.settings import WorkerSettings
 
 if TYPE_CHECKING:
-    from lifoq.worker.backlog.fair_shares import FairShares
-    from lifoq.worker.limits.adaptive_concurrency import AdaptiveConcurrency
-    from lifoq.worker.limits.kept_limits import KeptLimits
-    from lifoq.worker.limits.quota import Quotas
+    from lifoq.worker.gates.adaptive.kept_limits import KeptLimits
+    from lifoq.worker.gates.quotas.renewals import Renewals
 
 MOST_IN_BATCHES: Final = 500
 """Tasks of a type at a time, if it has batches: each is claimed and settled in a thread of its own,
@@ -32,23 +31,24 @@ and Lambda gives a process 1,024
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessState:
-    """The parts of a worker that outlive a run: queue, task types, settings, limits."""
+    """The parts of a worker that outlive a run: queue, task types, settings, gates."""
 
     store: Store
     registry: Registry
     settings: WorkerSettings
     host: Host
     draw: random.Random
-    limits: Limits
+    gates: Gates
     order: ClaimOrder
     claims: Claims
-    fair_shares: "FairShares | None"
     name: str
     """The name of the process: in its claims, its notes and the quota tables."""
     since: int
     """Epoch microseconds when the process was ready to work."""
     kept: "KeptLimits | None"
     """Keeps what is found for adaptive types; None where no type is adaptive."""
+    renewals: "Renewals | None"
+    """Renews the quotas of limits over all workers; None where there are none."""
 
     @classmethod
     def of(
@@ -61,15 +61,9 @@ class ProcessState:
         draw: random.Random,
     ) -> "ProcessState":
         """Build the state. Raises InvalidInput for a task type that could never start."""
-        adaptive, name = _adaptive(registry, settings), host.new_id()[:12]
-        limits = Limits(
-            registry,
-            in_flight=settings.in_flight,
-            rate_limit=settings.rate_limit,
-            host=host,
-            total_in_flight=settings.total_in_flight,
-            quotas=_quotas(store, registry, settings, host, name),
-            adaptive=adaptive,
+        name = host.new_id()[:12]
+        gates = Gates(
+            ProcessSetup(store=store, registry=registry, settings=settings, host=host, name=name)
         )
         state = cls(
             store=store,
@@ -77,13 +71,13 @@ class ProcessState:
             settings=settings,
             host=host,
             draw=draw,
-            limits=limits,
+            gates=gates,
             order=ClaimOrder(settings.adaptive_threshold, host),
             claims=_claims(store, registry, host, name),
-            fair_shares=_fair_shares() if settings.fair_share else None,
             name=name,
             since=host.now(),
-            kept=_kept(limits, name) if adaptive else None,
+            kept=_kept(gates, name),
+            renewals=_renewals(gates),
         )
         state.check_timeouts()
         state.check_batches()
@@ -161,34 +155,23 @@ class ProcessState:
 # What few workers need is imported where one does: a cold start less to import.
 
 
-def _quotas(
-    store: Store, registry: Registry, settings: WorkerSettings, host: Host, name: str
-) -> "Quotas | None":
-    limits = [settings.rate_limit, settings.total_in_flight]
-    limits += [limit for kind in registry for limit in (kind.in_flight, kind.rate_limit)]
-    if not settings.shared_limits or all(limit is None for limit in limits):
+def _kept(gates: Gates, name: str) -> "KeptLimits | None":
+    capacities = gates.named("capacity")
+    if not capacities:
         return None
-    from lifoq.worker.limits.quota import Quotas  # noqa: PLC0415
+    from lifoq.worker.gates.adaptive.kept_limits import KeptLimits  # noqa: PLC0415
 
-    return Quotas(store, worker=name, lease=settings.lease, host=host)
+    searches = {task_type: capacity.search for task_type, capacity in capacities.items()}
+    return KeptLimits(searches, worker=name, lock=gates.lock, on_more=lambda: gates.on_free())
 
 
-def _adaptive(
-    registry: Registry, settings: WorkerSettings
-) -> "dict[str, AdaptiveConcurrency] | None":
-    kinds = [kind for kind in registry if kind.adaptive_concurrency]
-    if not kinds:
+def _renewals(gates: Gates) -> "Renewals | None":
+    quotas = gates.named("quota")
+    if not quotas:
         return None
-    from lifoq.worker.limits.adaptive_concurrency import AdaptiveConcurrency  # noqa: PLC0415
+    from lifoq.worker.gates.quotas.renewals import Renewals  # noqa: PLC0415
 
-    most = settings.in_flight
-    return {kind.name: AdaptiveConcurrency(min(most, kind.in_flight or most)) for kind in kinds}
-
-
-def _kept(limits: Limits, name: str) -> "KeptLimits":
-    from lifoq.worker.limits.kept_limits import KeptLimits  # noqa: PLC0415
-
-    return KeptLimits(limits, worker=name)
+    return Renewals(quotas, gates.lock)
 
 
 def _claims(store: Store, registry: Registry, host: Host, name: str) -> Claims:
@@ -197,9 +180,3 @@ def _claims(store: Store, registry: Registry, host: Host, name: str) -> Claims:
     from lifoq.store.keyed_claims import KeyedClaims  # noqa: PLC0415
 
     return KeyedClaims(store, host=host, worker=name)
-
-
-def _fair_shares() -> "FairShares":
-    from lifoq.worker.backlog.fair_shares import FairShares  # noqa: PLC0415
-
-    return FairShares()

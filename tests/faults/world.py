@@ -20,7 +20,7 @@ from lifoq.store.memory import MemoryTable
 from lifoq.store.store import Store
 from lifoq.store.table import Table
 from lifoq.testing.hosts import START
-from lifoq.worker.backlog.known_types import Types
+from lifoq.worker.gates.known_type import Types
 from lifoq.worker.handlers.backoff import Backoff
 from lifoq.worker.handlers.context import Context
 from lifoq.worker.handlers.outcome import Done

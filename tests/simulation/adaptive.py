@@ -9,16 +9,18 @@ from functools import partial
 from typing import Any
 from unittest.mock import patch
 
-from lifoq.worker.limits import concurrency_limit
-from lifoq.worker.limits.adaptive_concurrency import AdaptiveConcurrency
-from lifoq.worker.limits.concurrency_limit import ConcurrencyLimit
+from lifoq.store.candidate import Candidate
+from lifoq.worker.gates.adaptive.adaptive_concurrency import AdaptiveConcurrency
+from lifoq.worker.gates import refusals
+from lifoq.worker.gates.gate import Left
+from lifoq.worker.gates.refusals import Refusals
 from tests.simulation.history import Violation
 from tests.simulation.machine import Machine
 
 MOST = 1 / 2
 """The part of a cycle's attempts beyond which their overload must bring the number down."""
-FINDS = "lifoq.worker.limits.adaptive_concurrency.AdaptiveConcurrency"
-LIMITS = "lifoq.worker.limits.limits.ConcurrencyLimit"
+FINDS = "lifoq.worker.gates.capacity.AdaptiveConcurrency"
+REFUSALS = "lifoq.worker.gates.refusals.Refusals"
 
 
 class Judged(AdaptiveConcurrency):
@@ -46,36 +48,35 @@ class Judged(AdaptiveConcurrency):
             self._machine.scheduler.failure = Violation(f"adaptive concurrency: {told}", "")
 
 
-class JudgedLimit(ConcurrencyLimit):
-    """lifoq's own limit, of a fixed or of a found number, which ends the simulation where more
-    enter than stayed when the downstream refused one."""
+class JudgedRefusals(Refusals):
+    """lifoq's own gate, which ends the simulation where more enter than stayed when the downstream
+    refused one."""
 
-    def __init__(self, machine: Machine, **arguments: Any) -> None:
+    def __init__(self, machine: Machine, *arguments: Any) -> None:
         self._machine = machine
         self._room = math.inf
         """The tasks that stayed when one was refused; inf once enough others have ended."""
         self._ended = 0
         """The tasks that have ended since, without a refusal."""
-        super().__init__(**arguments)
+        super().__init__(*arguments)
 
-    def enter(self) -> bool:
-        entered = super().enter()
-        if entered and self.inside > self._room:
+    def enter(self, row: Candidate, now: int) -> None:
+        super().enter(row, now)
+        if self.inside > self._room:
             told = f"{self.inside} at a time, though {self._room} stayed when one was refused"
             self._machine.scheduler.failure = Violation(f"limits: {told}", "")
-        return entered
 
-    def leave(self, *, refused: bool = False) -> None:
-        super().leave(refused=refused)
-        self._ended = 0 if refused else self._ended + 1
-        if refused and self._refusals is not None:
+    def leave(self, token: Any, left: Left) -> None:
+        super().leave(token, left)
+        self._ended = 0 if left.refused else self._ended + 1
+        if left.refused:
             self._room = max(1, self.inside)
-        elif self._ended >= concurrency_limit.PROBE_AFTER:  # of the scenario
+        elif self._ended >= refusals.PROBE_AFTER:  # of the scenario
             self._room = math.inf
 
 
 @contextmanager
 def judged(machine: Machine) -> Iterator[None]:
     """Judge the limits and the searches of a processor that is made meanwhile."""
-    with patch(FINDS, partial(Judged, machine)), patch(LIMITS, partial(JudgedLimit, machine)):
+    with patch(FINDS, partial(Judged, machine)), patch(REFUSALS, partial(JudgedRefusals, machine)):
         yield

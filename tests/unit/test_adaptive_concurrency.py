@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from lifoq.worker.limits.adaptive_concurrency import FIRST, AdaptiveConcurrency
-from lifoq.worker.limits.load_signal import LoadSignal
+from lifoq.worker.gates.adaptive.adaptive_concurrency import FIRST, AdaptiveConcurrency
+from lifoq.worker.gates.adaptive.load_signal import LoadSignal
 
 EPOCH = 1_800_000_000.0
 MOST = 64

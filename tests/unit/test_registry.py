@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lifoq import InvalidInput, Processor, Queue, Registry, WorkerSettings
-from lifoq.worker.backlog.known_types import Types
+from lifoq.worker.gates.known_type import Types
 from lifoq.worker.handlers.backoff import Backoff
 from lifoq.worker.handlers.registry import TaskType, Terms
 

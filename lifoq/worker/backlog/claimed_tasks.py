@@ -1,7 +1,7 @@
 """The tasks that a run holds or is claiming, and those it was just refused."""
 
 from collections import Counter
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from lifoq.basics.host import microseconds
 from lifoq.store.candidate import Candidate
@@ -15,23 +15,32 @@ CLAIM_REFUSED_FOR: Final = 0.5
 """Seconds for which a task whose claim was refused is not tried again: the index lags."""
 MOST_REFUSED: Final = 1_000
 """Number of refusals at which those whose time is over are forgotten."""
-CROWD: Final = 1.5
-"""Calls per slot whose tasks are claimed and not all settled, at the most. More would take the
-processor's time and the connections from one another."""
+
+
+class _Asked(NamedTuple):
+    """A claim that was sent."""
+
+    row: Candidate
+    at: int
 
 
 class ClaimedTasks(Generic[Attempt]):
     """Keeps tasks by their ids. Times are monotonic microseconds. Written by the thread of the run
     only; ``nothing`` may be read by any thread."""
 
-    def __init__(self, *, slots: int) -> None:
-        self._crowd = CROWD * slots
-        self._asked: dict[str, int] = {}
-        """Claims that are not answered yet: when each was sent."""
+    def __init__(self) -> None:
+        self._asked: dict[str, _Asked] = {}
+        """Claims that are not answered yet."""
         self.in_flight: dict[str, Attempt] = {}
         """Attempts at tasks that are claimed and not settled."""
+        self._row_of: dict[str, Candidate] = {}
+        """The row by which each of them was claimed."""
         self._refused: dict[str, int] = {}
         """The end of the time for which each refusal is remembered."""
+        self._claiming: Counter[tuple[str, str | None]] = Counter()
+        """Tasks that are being claimed, by task type and key."""
+        self._at_work: Counter[tuple[str, str | None]] = Counter()
+        """Tasks that are claimed and not settled, by task type and key."""
         self._suspected_poison: str | None = None
         """The suspected poison that is being claimed or runs."""
         self._call_of: dict[str, int] = {}
@@ -47,7 +56,8 @@ class ClaimedTasks(Generic[Attempt]):
 
     def asks(self, row: Candidate, now: int) -> None:
         """Note that the task's claim is sent."""
-        self._asked[row.task_id] = now
+        self._asked[row.task_id] = _Asked(row, now)
+        self._claiming[row.task_type, row.key] += 1
         self._call_of[row.task_id] = self._number
         self._calls[self._number] += 1
         if row.suspected_poison:
@@ -55,12 +65,15 @@ class ClaimedTasks(Generic[Attempt]):
 
     def started(self, task_id: str, attempt: Attempt) -> None:
         """Note that the claim was granted."""
-        del self._asked[task_id]
+        row = self._asked.pop(task_id).row
         self.in_flight[task_id] = attempt
+        self._row_of[task_id] = row
+        _take_one(self._claiming, row)
+        self._at_work[row.task_type, row.key] += 1
 
     def not_started(self, task_id: str) -> None:
         """Note that the claim gave nothing to run."""
-        del self._asked[task_id]
+        _take_one(self._claiming, self._asked.pop(task_id).row)
         self._forget(task_id)
 
     def refused(self, task_id: str, now: int) -> None:
@@ -73,7 +86,12 @@ class ClaimedTasks(Generic[Attempt]):
     def settled(self, task_id: str) -> None:
         """Note that the attempt has ended."""
         del self.in_flight[task_id]
+        _take_one(self._at_work, self._row_of.pop(task_id))
         self._forget(task_id)
+
+    def of_key(self, task_type: str, key: str | None) -> tuple[int, int]:
+        """Return how many tasks of a key are being claimed, and how many are at work."""
+        return self._claiming[task_type, key], self._at_work[task_type, key]
 
     def has(self, task_id: str, now: int) -> bool:
         """Return True if the run has this task, or was refused it a moment ago."""
@@ -90,10 +108,9 @@ class ClaimedTasks(Generic[Attempt]):
         return not self._asked and not self.in_flight
 
     @property
-    def crowded(self) -> bool:
-        """True if no more is to be claimed. Outcomes are written after the slot is free, and this
-        bounds how many are waiting to be written."""
-        return len(self._calls) >= self._crowd
+    def unsettled_calls(self) -> int:
+        """The calls of handlers whose tasks are not all settled."""
+        return len(self._calls)
 
     @property
     def has_suspected_poison(self) -> bool:
@@ -104,7 +121,8 @@ class ClaimedTasks(Generic[Attempt]):
     @property
     def answers_by(self) -> int:
         """The moment until which the next poll waits for the answers to claims."""
-        return max(self._asked.values(), default=0) + microseconds(CLAIM_PATIENCE)
+        latest = max((asked.at for asked in self._asked.values()), default=0)
+        return latest + microseconds(CLAIM_PATIENCE)
 
     def _forget(self, task_id: str) -> None:
         number = self._call_of.pop(task_id)
@@ -113,3 +131,10 @@ class ClaimedTasks(Generic[Attempt]):
             del self._calls[number]
         if self._suspected_poison == task_id:
             self._suspected_poison = None
+
+
+def _take_one(counts: Counter[tuple[str, str | None]], row: Candidate) -> None:
+    keyed = row.task_type, row.key
+    counts[keyed] -= 1
+    if not counts[keyed]:
+        del counts[keyed]

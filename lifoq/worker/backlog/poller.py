@@ -1,8 +1,9 @@
 """The poller: asks for pages of the backlog, and says which task is next."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, Final
 
 from lifoq.basics.host import microseconds
@@ -10,15 +11,15 @@ from lifoq.items.schema import Status
 from lifoq.store.candidate import Candidate, Candidates
 from lifoq.store.table import LARGEST_PAGE, Cursor
 from lifoq.worker.backlog.background_calls import BackgroundCalls, Poll, Shown, ShownBehind
-from lifoq.worker.backlog.batches import Batches
-from lifoq.worker.backlog.busy_keys import BusyKeys
 from lifoq.worker.backlog.claim_order import ClaimOrder
 from lifoq.worker.backlog.claimed_tasks import ClaimedTasks
-from lifoq.worker.backlog.known_types import Types
-from lifoq.worker.backlog.poll_timing import POLL_PATIENCE, PollTiming
+from lifoq.worker.backlog.facts import POLL_PATIENCE, Facts, Found, judge
 from lifoq.worker.backlog.view import BacklogView, SchedulingClass
-from lifoq.worker.limits.limits import Limits
+from lifoq.worker.gates.gates import RunGates
 
+MOST_KEYS_ASKED: Final = 200
+"""Keys of a class that are asked when they may start: all of 20,000 would take long, and the next
+poll is half a second away at the most."""
 PAGE_GROWTH: Final = 10
 """Factor by which each page behind the first is larger than the one before."""
 
@@ -28,35 +29,33 @@ class Poller:
     times are monotonic microseconds. Methods that ask for a page may raise OutOfThreads. Used by
     the thread of the run only."""
 
+    gates: RunGates
+    """Set once by the run: the gates ask the poller's view, too."""
+
     def __init__(
         self,
         calls: BackgroundCalls,
         *,
         clock: Callable[[], int],
         first_page: int,
-        limits: Limits,
         order: ClaimOrder,
-        types: Types,
         claimed: ClaimedTasks[Any],
-        keys: BusyKeys,
-        timing: PollTiming,
-        batches: Batches,
+        woken_at: Callable[[], int],
         now: int,
     ) -> None:
         """``clock``: the queue's time, in epoch microseconds. ``first_page``: rows of a poll's
-        first page, enough to fill every slot. ``now``: when the run begins."""
-        # Shared with the run: ``claimed``, ``keys`` and ``timing`` are written by both, in one
-        # thread.
+        first page, enough to fill every slot. ``woken_at`` tells when the kick was sent that
+        started the run. It is called only after a poll was answered: by then the process knows the
+        server's clock. ``now``: when the run begins."""
         self._clock = clock
-        self._limits = limits
         self._order = order
-        self._types = types
         self._calls = calls
         self._claimed = claimed
-        self._keys = keys
-        self._timing = timing
-        self._batches = batches
-        self._first_page = max(first_page, batches.largest)
+        self._woken_at = woken_at
+        self._first_page = first_page
+
+        self.facts = Facts.of_start(now)
+        """What has happened, as far as it says when to poll. Written by the run, too."""
 
         # The poller's own: what it has read, and what it waits for.
         self._view = self._new_view(now)
@@ -88,7 +87,8 @@ class Poller:
     def poll(self, now: int) -> None:
         """Ask for the first page, from the end of the queue that ``order`` chooses."""
         newest_first = not self._order.asks_for_oldest()
-        poll = Poll(number=self._timing.sends(now), sent=now, newest_first=newest_first)
+        self.facts = self.facts.asks(now)
+        poll = Poll(number=self.facts.asked, sent=now, newest_first=newest_first)
         self._calls.poll(poll, limit=self._first_page)
 
     def poll_behind(self, now: int) -> None:
@@ -106,7 +106,7 @@ class Poller:
     def failed(self, request: Poll | Cursor, now: int) -> None:
         """Note that a page could not be had."""
         if isinstance(request, Poll):
-            self._timing.failed(request.number, now)
+            self.facts = self.facts.fails(request.number, now)
         else:
             self._asked_behind = None
 
@@ -115,13 +115,14 @@ class Poller:
     def shown(self, shown: Shown, now: int) -> bool:
         """Take in a first page. Return False if it changes nothing: a later poll was answered
         before, or the page only told the age of the oldest task."""
-        poll = shown.poll
-        if not self._timing.shows(poll.number):
+        poll, is_news = shown.poll, self.facts.is_news(shown.poll.number)
+        self.facts = self.facts.shows(poll.number)
+        if not is_news:
             return False
         self._let_fall(shown.page.rows)
         self._order.decide(shown.page, of_newest=poll.newest_first, now=self._clock())
         if self._order.newest_first is not poll.newest_first:
-            self._timing.poll_at_once(now)
+            self.facts = self.facts.stirs(now)
             return False
         if self._view_is_stale(now):
             self._view = self._new_view(poll.sent)
@@ -144,7 +145,7 @@ class Poller:
         for startable in self._startable([row], now):
             self._came_back[row.task_id] = (now, row)
             self._view.came_back(startable)
-            self._timing.one_came_back(now)
+            self.facts = self.facts.comes_back(now)
 
     def dead_letter(self, task_id: str, seen: tuple[Status, ...], reason: str) -> None:
         """Dead-letter a damaged item if its status is one of ``seen``. It is asked for once in a
@@ -164,25 +165,20 @@ class Poller:
 
     # Saying
 
-    def next(self, may_start: Callable[[SchedulingClass], bool], now: int) -> Candidate | None:
-        """Return the first task whose scheduling class may start, None if there is none. The row
-        stays in the view until ``starts``."""
-        while (row := self._first(may_start, now)) is not None:
-            if self._startable([row], now):
-                return row
-            self._view.drop(row)  # it has expired, or was seen twice, in two places
-        return None
+    def next(self, now: int, *, shut: Callable[[Candidate], bool]) -> Candidate | None:
+        """Return the first task that the gates let start, but for those that are ``shut`` by the
+        limits of their type; None if there is none. The row stays in the view until ``starts``."""
+        gates = self.gates
+        return self._next(lambda row: not shut(row) and gates.class_is_open(row, now), now)
 
-    def next_of(self, scheduling_class: SchedulingClass, now: int) -> Candidate | None:
-        """Return the first task of a class, whose type may start; as ``next``."""
-        return self.next(scheduling_class.__eq__, now)
+    def next_like(self, row: Candidate, now: int) -> Candidate | None:
+        """Return the first task of the same class, whose type may start; as ``next``."""
+        scheduling_class = SchedulingClass.of(row)
+        return self._next(lambda other: SchedulingClass.of(other) == scheduling_class, now)
 
-    def batch_wait(self, scheduling_class: SchedulingClass) -> float:
-        """Return the seconds until a batch of a class may begin, by the rows that were read."""
-        if self._batches.size(scheduling_class) == 1:
-            return 0.0
-        rows = self._view.rows(scheduling_class)
-        return self._batches.wait(scheduling_class, rows, now=self._clock())
+    def rows_like(self, row: Candidate) -> Iterator[Candidate]:
+        """Yield the rows of the same class that were read, key by key."""
+        return self._view.rows_like(row)
 
     def starts(self, row: Candidate) -> None:
         """Take the row out of the view: it is being claimed, and is not given again unless it comes
@@ -190,20 +186,22 @@ class Poller:
         self._view.drop(row)
 
     def judge(self, now: int, *, page: Candidates, started: bool, promoting: bool) -> None:
-        """Tell the poll timing what the pages so far say of the queue. ``page`` is the last of
-        them. ``started``: at least one task was. ``promoting``: due tasks are on their way into the
-        queue."""
-        seen_all, waits = self._view.cursor is None, bool(self._view.types)
-        if started:
-            self._timing.found_some(now)
-            if seen_all and waits:  # what is left must not start
-                self._timing.found_blocked(now, wait=self._wait_for_what_waits(now))
-        elif promoting or waits or self._shows_claimed(page, now):
-            self._timing.found_blocked(now, wait=self._wait_for_what_waits(now))
-        elif seen_all:
-            self._timing.found_nothing(now, seen_at=self._view.began)
-        else:
-            self._timing.found_nothing_yet(now)
+        """Note what the pages so far say of the queue. ``page`` is the last of them. ``started``:
+        at least one task was. ``promoting``: due tasks are on their way into the queue."""
+        for found in judge(
+            started=started,
+            seen_all=self._view.cursor is None,
+            waits=self._view.some_wait,
+            promoting=promoting,
+            shows_claimed=any(self._claimed.has(row.task_id, now) for row in page.rows),
+        ):
+            self.facts = self.facts.finds(
+                found,
+                now,
+                seen_at=self._view.began,
+                woken_at=self._woken_at(),
+                opens_in=self._opens_in(now) if found is Found.BLOCKED else 0.0,
+            )
 
     def wants_more(self, *, started: bool, free: bool) -> bool:
         """Return True if the run should read on behind the first page. It should if slots are free,
@@ -214,16 +212,30 @@ class Poller:
 
     # Inside
 
-    def _first(self, may_start: Callable[[SchedulingClass], bool], now: int) -> Candidate | None:
-        excess = self._keys.excess(self._view, now)
-        full = partial(self._keys.full, now=now)
-        return self._view.next(
-            may_start, full=full, excess=excess, beyond_share=self._has_read_behind
-        )
+    def _next(self, class_is_open: Callable[[Candidate], bool], now: int) -> Candidate | None:
+        while (row := self._first(class_is_open, now)) is not None:
+            if self._startable([row], now):
+                return row
+            self._view.drop(row)  # it has expired, or was seen twice, in two places
+        return None
+
+    def _first(self, class_is_open: Callable[[Candidate], bool], now: int) -> Candidate | None:
+        key_is_open = partial(self.gates.key_is_open, now=now)
+        share = self.gates.fair_share
+        if share is None:
+            return self._view.next(class_is_open, key_is_open)
+        unread = self._view.cursor is not None
+        share.look(self._view.keys, now, unread=unread, has_read_behind=self._has_read_behind)
+        return self._view.next(class_is_open, key_is_open, excess=share.excess)
 
     def _new_view(self, now: int) -> BacklogView:
         newest_first = self._order.newest_first
-        return BacklogView(newest_first=newest_first, now=now, key_of=self._keys.that_matters)
+        return BacklogView(newest_first=newest_first, now=now, key_of=self._key_that_matters)
+
+    def _key_that_matters(self, row: Candidate) -> str | None:
+        """Return the row's key if rows of other keys may have to start before it, else None: then
+        only the place in the queue counts."""
+        return row.key if self.gates.key_matters(row) else None
 
     def _view_is_stale(self, now: int) -> bool:
         """Return True if the view must be built anew from this first page.
@@ -233,7 +245,7 @@ class Poller:
         changed.
         """
         about_to_end = self._view.empty() and self._claimed.nothing
-        if self._view.is_costly and self._timing.knows_since(self._view.began):
+        if self._view.is_costly and self.facts.knows_since(self._view.began):
             about_to_end = False
         reordered = self._view.newest_first is not self._order.newest_first
         return reordered or about_to_end or self._view.outdated(now)
@@ -245,29 +257,25 @@ class Poller:
         for row in self._startable([row for _, row in self._came_back.values()], now):
             self._view.came_back(row)
 
-    def _wait_for_what_waits(self, now: int) -> float:
-        """Return the seconds until the limits let the first of the waiting tasks start, as far as
-        one can know."""
-        waits = [self._limits.wait(task_type) for task_type in self._view.types]
-        waits += map(self.batch_wait, self._view.classes)
-        waits.append(self._keys.wait(self._view.keyed, now))
+    def _opens_in(self, now: int) -> float:
+        """Return the seconds until the gates let the first of the waiting tasks start, as far as
+        one can know. Of each class the first keys are asked."""
+        waits = [
+            max(of_class, self.gates.key_wait(row, now))
+            for first, heads in self._view.heads
+            if (of_class := self.gates.class_wait(first, now)) < math.inf
+            for row in islice(heads, MOST_KEYS_ASKED)
+        ]
         return min((wait for wait in waits if wait > 0), default=math.inf)
-
-    def _shows_claimed(self, page: Candidates, now: int) -> bool:
-        """Return True if the index still shows a task that this run has, or has just had."""
-        return any(self._claimed.has(row.task_id, now) for row in page.rows)
 
     def _startable(self, rows: Sequence[Candidate], now: int) -> list[Candidate]:
         """Return the rows that can be started, by what the run knows of them. Dead-letter the
         damaged ones."""
-        clock, startable = self._clock() if rows else 0, []
+        startable = []
         for row in rows:
             if row.damage is not None:
                 self.dead_letter(row.task_id, (Status.PENDING,), row.damage)
-            elif not self._types.has(row.task_type):
-                continue
-            # The index lags, or the return of one that is held is not confirmed.
-            elif row.expires_at > clock and not self._claimed.has(row.task_id, now):
+            elif self.gates.task_is_open(row, now):
                 startable.append(row)
         return startable
 

@@ -128,63 +128,57 @@ class BacklogView:
 
     def next(
         self,
-        may_start: Callable[[SchedulingClass], bool],
+        class_is_open: Callable[[Candidate], bool],
+        key_is_open: Callable[[Candidate], bool] = lambda _row: True,
         *,
-        full: Callable[[str, Key], bool] = lambda _task_type, _key: False,
         excess: Mapping[Key, float] = MappingProxyType({}),
-        beyond_share: bool = True,
     ) -> Candidate | None:
-        """Return the first row whose scheduling class may start, and whose key is not ``full``.
-        None if there is no such row, or if rows before it were not read yet.
+        """Return the first row whose scheduling class and key are open. None if there is no such
+        row, or if rows before it were not read yet. Both are asked of the first row of a class, or
+        of a key, which stands for all of them.
 
         ``excess``: the keys beyond their fair share, and by how much. Rows of all other keys come
-        before theirs, and the least excess comes first. ``beyond_share``: True to take a row of
-        such a key though more of the queue is to be read.
+        before theirs, and the least excess comes first.
         """
         first, least = None, math.inf
-        for row, beyond in self._heads(may_start, full, excess):
+        for row, beyond in self._heads(class_is_open, key_is_open, excess):
             sooner = first is None or self._before(_place(row), _place(first))
             if beyond < least or (beyond == least and sooner):
                 first, least = row, beyond
         if first is None or self.cursor is None:
             return first
-        unread = self._before(_place_of(self.cursor), _place(first))
-        return None if unread or (least > 0 and not beyond_share) else first
+        return None if self._before(_place_of(self.cursor), _place(first)) else first
 
     def _heads(
         self,
-        may_start: Callable[[SchedulingClass], bool],
-        full: Callable[[str, Key], bool],
+        class_is_open: Callable[[Candidate], bool],
+        key_is_open: Callable[[Candidate], bool],
         excess: Mapping[Key, float],
     ) -> Iterator[tuple[Candidate, float]]:
         """Return the first row of each key that may start, and by how much its key is beyond its
         fair share."""
-        for scheduling_class, rows in self._classes.items():
-            for key, row in rows if rows and may_start(scheduling_class) else ():
-                if not full(scheduling_class.task_type, key):
+        for rows in self._classes.values():
+            for key, row in rows if rows and class_is_open(rows.first) else ():
+                if key_is_open(row):
                     yield row, excess.get(key, 0.0)
                     if key not in excess:
                         break  # the others of this class come after it
 
     @property
-    def classes(self) -> Collection[SchedulingClass]:
-        """The scheduling classes of which rows wait."""
-        return [scheduling_class for scheduling_class, rows in self._classes.items() if rows]
+    def some_wait(self) -> bool:
+        """True if rows wait."""
+        return any(self._classes.values())
 
-    def rows(self, scheduling_class: SchedulingClass) -> Iterator[Candidate]:
-        """Yield the rows of a class that wait, key by key."""
-        yield from self._classes[scheduling_class].rows()
-
-    @property
-    def types(self) -> Collection[str]:
-        """The task types of which rows wait."""
-        return {scheduling_class.task_type for scheduling_class in self.classes}
+    def rows_like(self, row: Candidate) -> Iterator[Candidate]:
+        """Yield the rows that wait of the same scheduling class, key by key."""
+        yield from self._classes[SchedulingClass.of(row)].rows()
 
     @property
-    def keyed(self) -> Iterator[tuple[str, Key]]:
-        """Each task type with each key of which rows wait."""
-        for scheduling_class, rows in self._classes.items():
-            yield from ((scheduling_class.task_type, key) for key in rows.keys)
+    def heads(self) -> Iterator[tuple[Candidate, Iterator[Candidate]]]:
+        """The first row of each scheduling class, and the first row of each of its keys."""
+        for rows in self._classes.values():
+            if rows:
+                yield rows.first, (row for _, row in rows)
 
     @property
     def keys(self) -> Collection[Key]:

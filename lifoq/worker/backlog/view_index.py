@@ -46,6 +46,11 @@ class ViewIndex:
             key = _key_of(name)
             yield key, self._of_key[key][self._head][1]
 
+    @property
+    def first(self) -> Candidate:
+        """The first row in the queue's order."""
+        return next(iter(self))[1]
+
     def rows(self) -> Iterator[Candidate]:
         """Yield all rows, key by key."""
         for entries in self._of_key.values():

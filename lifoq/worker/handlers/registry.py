@@ -15,6 +15,7 @@ from lifoq.errors import InvalidInput
 from lifoq.items.key_limit import KeyLimit
 from lifoq.items.schema import MAX_TYPE_BYTES
 from lifoq.items.terms import check_name
+from lifoq.store.candidate import Candidate
 from lifoq.worker.handlers.backoff import Backoff
 from lifoq.worker.handlers.context import Context
 
@@ -143,6 +144,12 @@ class TaskType(Terms):
         elif self.batch_wait:
             problem = "is the time in which a batch fills: give batch, too, or leave it out"
             raise InvalidInput(wait_field, self.batch_wait, problem)
+
+
+def batch_size(kind: TaskType, row: Candidate) -> int:
+    """Return the number of tasks that one call takes with this one, at the most. A task that may
+    kill its process, or has failed in a batch, has a call of its own."""
+    return 1 if row.suspected_poison or row.alone else kind.batch or 1
 
 
 def _is_async(function: Any) -> bool:

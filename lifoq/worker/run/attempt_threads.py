@@ -24,6 +24,8 @@ from lifoq.items.task import Task
 from lifoq.items.task_error import TaskError
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
+from lifoq.worker.gates.adaptive.load_signal import LoadSignal
+from lifoq.worker.gates.gates import Pass, RunGates
 from lifoq.worker.handlers import allowance
 from lifoq.worker.handlers.attempt_log import handling
 from lifoq.worker.handlers.context import Context
@@ -39,7 +41,6 @@ from lifoq.worker.handlers.outcome import (
     returned,
 )
 from lifoq.worker.handlers.registry import TaskType
-from lifoq.worker.limits.load_signal import LoadSignal
 from lifoq.worker.process_state import ProcessState
 from lifoq.worker.run.attempt import (
     Attempt,
@@ -76,24 +77,29 @@ class AttemptThreads:
     one. Each attempt reports to the run's mailbox: NotStarted; or Started, and later Settled."""
 
     def __init__(
-        self, process: ProcessState, *, mailbox: Outbox[AttemptMessage], ends_at: int
+        self,
+        process: ProcessState,
+        *,
+        gates: RunGates,
+        mailbox: Outbox[AttemptMessage],
+        ends_at: int,
     ) -> None:
-        """``ends_at``: monotonic microseconds after which no handler is started and no outcome
-        written."""
+        """``ends_at``: monotonic microseconds after which no outcome is written."""
         self._store = process.store
         self._host = process.host
-        self._limits = process.limits
+        self._gates = gates
+        self._renewals = process.renewals
         self._settings = process.settings
         self._draw = process.draw
         self._claims = process.claims
         self._mailbox = mailbox
         self._ends_at = ends_at
 
-    def start(self, rows: Sequence[Candidate], kind: TaskType) -> None:
-        """Claim these tasks, and run them by one call of the handler. The caller has taken a slot
-        for it. Raises OutOfThreads; the tasks that have no thread are reported as NotStarted."""
+    def start(self, rows: Sequence[Candidate], kind: TaskType, passed: Pass) -> None:
+        """Claim these tasks, and run them by one call of the handler, which has ``passed`` the
+        gates. Raises OutOfThreads; the tasks that have no thread are reported as NotStarted."""
         ids = [row.task_id for row in rows]
-        call: Call[Attempt] = Call(kind, ids, limits=self._limits, host=self._host)
+        call: Call[Attempt] = Call(kind, ids, passed=passed, host=self._host)
         for number, row in enumerate(rows):
             try:
                 self._spawn(partial(self._work, row, call), row.task_id, kind)
@@ -101,14 +107,6 @@ class AttemptThreads:
                 for left in rows[number:]:
                     self._not_started(left, call, NotClaimed(left.task_id))
                 raise
-
-    def latest_start(self, kind: TaskType, task: Task | Candidate | None = None) -> int:
-        """Return the last monotonic moment at which an attempt can begin and have its whole time.
-        Without ``task``, the type alone says how long that is."""
-        return self._ends_at - microseconds(self._settings.settle_time + self._time(kind, task))
-
-    def _time(self, kind: TaskType, task: Task | Candidate | None) -> float:
-        return allowance.seconds(task, kind, longest=self._settings.task_timeout)
 
     def renew(self, attempt: Attempt) -> None:
         """Send a heartbeat in a thread of its own. So no other task waits for its answer, and the
@@ -153,17 +151,14 @@ class AttemptThreads:
         except Exception as error:  # noqa: BLE001  (the run tells them apart)
             self._not_started(row, call, error)
             return
-        task = claim.task
-        now = self._host.monotonic()
-        in_time = now <= self.latest_start(kind, task)
-        may_begin = in_time and now <= claim.begin_by and self._limits.usable(kind.name)
-        if may_begin and task.task_type == row.task_type and task.cancel_asked is None:
-            self._attempt(self._begin(claim, call))
-        else:
+        try:
+            self._check(row, claim)
+        except NotClaimed as error:
             call.leave(row.task_id)
             self._hand_back(claim)
-            why = NotClaimed(task.task_id) if in_time else TooLate(task.task_id)
-            self._mailbox.put(NotStarted(row=row, error=why))
+            self._mailbox.put(NotStarted(row=row, error=error))
+        else:
+            self._attempt(self._begin(claim, call))
 
     def _hand_back(self, claim: Claim) -> None:
         """Undo a claim: its answer came too late to begin, or the task is of another type than the
@@ -184,21 +179,30 @@ class AttemptThreads:
         claim.leave()
 
     def _claim(self, row: Candidate, kind: TaskType) -> Claim:
-        if self._host.monotonic() > self.latest_start(kind, row):
-            raise TooLate(row.task_id)
-        if not self._limits.usable(kind.name):  # any more
-            raise NotClaimed(row.task_id)
+        self._check(row, None)
         return self._claims.claim(row, key_limit=kind.key_limit, lease=self._settings.lease)
+
+    def _check(self, row: Candidate, claim: Claim | None) -> None:
+        """Ask the gates again, which may have closed since: before the claim, and after it. Raises
+        NotClaimed; its kind TooLate if there is no time left for the task."""
+        refuses = self._gates.refuses(row, claim, self._host.monotonic())
+        if refuses is not None:
+            raise (TooLate if refuses == "time_left" else NotClaimed)(row.task_id)
 
     def _begin(self, claim: Claim, call: Call[Attempt]) -> Attempt:
         """Return the attempt at a task that was just claimed. Its time begins now."""
         now, settings, task, kind = self._host.monotonic(), self._settings, claim.task, call.kind
-        times_out_at = now + microseconds(self._time(kind, task))
+        seconds = allowance.seconds(task, kind, longest=settings.task_timeout)
+        times_out_at, renewals = now + microseconds(seconds), self._renewals
         context = Context(
             task=task,
             store=self._store,
             host=self._host,
-            lease=partial(self._limits.lease, kind.name, settings.lease),
+            lease=(
+                (lambda: settings.lease)
+                if renewals is None
+                else partial(renewals.lease, kind.name, settings.lease)
+            ),
             max_attempts=allowance.attempts(task, kind, by_default=settings.max_attempts),
             ends_at=times_out_at,
             async_handlers=call.async_handlers,

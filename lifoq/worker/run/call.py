@@ -10,10 +10,11 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from lifoq.basics.host import MICROSECONDS, Host, Mailbox
+from lifoq.basics.host import Host, Mailbox
 from lifoq.worker.handlers.registry import TaskType
-from lifoq.worker.limits.limits import Limits
-from lifoq.worker.limits.load_signal import LoadSignal
+from lifoq.worker.gates.adaptive.load_signal import LoadSignal
+from lifoq.worker.gates.gate import Left
+from lifoq.worker.gates.gates import Pass
 
 if TYPE_CHECKING:
     from lifoq.telemetry.calls import CallSpan  # not where nobody traces
@@ -31,10 +32,10 @@ class Call(Generic[Attempt]):
     tells which tasks have no more time."""
 
     def __init__(
-        self, kind: TaskType, task_ids: Sequence[str], *, limits: Limits, host: Host
+        self, kind: TaskType, task_ids: Sequence[str], *, passed: Pass, host: Host
     ) -> None:
-        """``task_ids``: the tasks that are to be claimed for it, in the queue's order. The caller
-        has taken the slot."""
+        """``task_ids``: the tasks that are to be claimed for it, in the queue's order. ``passed``:
+        the gates that the call has entered, and leaves when the handler has returned."""
         self.kind = kind
         self.async_handlers = (
             _async_handlers(f"{kind.name} {task_ids[0]}") if kind.is_async else None
@@ -43,10 +44,7 @@ class Call(Generic[Attempt]):
         """The answers that a batch's handler has given for single tasks, by task id."""
         self.span: CallSpan | None = None
         """The span of the handler's call, once it begins; None where the process does not trace."""
-        self._limits = limits
-        self._host = host
-        self._entered = host.monotonic()
-        self._sample = limits.measure(kind.name)
+        self._passed = passed
         self._task_ids = task_ids
         self._news: Mailbox[str] | None = host.mailbox() if len(task_ids) > 1 else None
         """Ids of tasks that have joined or left, for the thread that waits for them."""
@@ -100,8 +98,7 @@ class Call(Generic[Attempt]):
         if unused and self._hangs:
             self._free(refused=False, signal=LoadSignal.UNTOLD)
         elif unused:
-            after = (self._host.monotonic() - self._entered) / MICROSECONDS
-            self._limits.undo_enter(self.kind.name, after=after, sample=self._sample)
+            self._passed.undo()
         self._tell(task_id)
 
     def is_led_by(self, task_id: str) -> bool:
@@ -152,12 +149,10 @@ class Call(Generic[Attempt]):
         nobody_waits = bool(self._members) and self._out_of_time == self._members
         if nobody_waits and not self._over and not self._hangs:
             self._hangs = True
-            self._limits.hangs(self.kind.name, sample=self._sample)
+            self._passed.hangs()
 
     def _free(self, *, refused: bool, signal: LoadSignal) -> None:
-        self._limits.leave(
-            self.kind.name, refused=refused, hung=self._hangs, sample=self._sample, signal=signal
-        )
+        self._passed.leave(Left(refused=refused, signal=signal, hung=self._hangs))
 
     def _tell(self, task_id: str) -> None:
         if self._news is not None:

@@ -4,16 +4,14 @@ The thread that calls ``execute`` decides, and makes no call itself. Attempts an
 run beside it, each in a thread of its own, and report to its mailbox. So a call that is answered
 late keeps only its own task waiting. The run asks, of its own objects:
 
-- ``_limits``: may one more task start?
+- ``_gates``: may one more task start, and this one?
 - ``_claimed``: which tasks does the run have?
-- ``_keys``: which keys must wait?
-- ``_poller``: which task is next?
-- ``_timing``: when is the next poll, and is the queue believed to be empty?
+- ``_poller``: which task is next, and what is known of the backlog (``facts``)?
 - ``_breaker``: can the run go on?
 """
 
 import math
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -35,15 +33,16 @@ from lifoq.worker.backlog.background_calls import (
     Shown,
     ShownBehind,
 )
-from lifoq.worker.backlog.batches import Batches
-from lifoq.worker.backlog.busy_keys import BusyKeys
 from lifoq.worker.backlog.claimed_tasks import ClaimedTasks
-from lifoq.worker.backlog.poll_timing import PollTiming, Promotions
+from lifoq.worker.backlog.facts import believed_at, next_poll
 from lifoq.worker.backlog.poller import Poller
-from lifoq.worker.backlog.view import SchedulingClass
+from lifoq.worker.backlog.promotions import Promotions
+from lifoq.worker.gates.gate import Left
+from lifoq.worker.gates.gates import Pass, RunGates
+from lifoq.worker.gates.quotas.renewal_answer import RenewalAnswer
+from lifoq.worker.gates.setup import RunSetup
 from lifoq.worker.handlers.context import Context
-from lifoq.worker.handlers.registry import TaskType
-from lifoq.worker.limits.renewal_answer import RenewalAnswer
+from lifoq.worker.handlers.registry import TaskType, batch_size
 from lifoq.worker.process_state import ProcessState
 from lifoq.worker.run.attempt import (
     Attempt,
@@ -102,10 +101,13 @@ class Run:
         on_progress: Callable[[RunReport], None],
     ) -> None:
         """``until_stopped``: the run has no window, and does not end when the queue is empty."""
-        # From the process, which outlives the run. ``_limits`` has a lock of its own: attempts'
-        # threads leave it, so the run is not alone in it.
+        # From the process, which outlives the run.
         self._process = process
-        self._registry, self._limits, self._kept = process.registry, process.limits, process.kept
+        self._registry, self._renewals, self._kept = (
+            process.registry,
+            process.renewals,
+            process.kept,
+        )
         self._host, self._settings = process.host, process.settings
         settings, now = self._settings, self._host.monotonic()
 
@@ -125,40 +127,35 @@ class Run:
 
         # What works beside the run, and the mailbox that it reports to.
         self._mailbox: Mailbox[Message] = self._host.mailbox()
-        self._limits.on_free = partial(self._mailbox.put, SlotFree())
-        self._attempts = AttemptThreads(process, mailbox=self._mailbox, ends_at=self._ends_at)
+        process.gates.on_free = partial(self._mailbox.put, SlotFree())
         self._calls = BackgroundCalls(
             process.store, self._host, types=process.types, mailbox=self._mailbox
         )
 
         # What the run knows. No other thread writes to these objects.
-        linger = None if until_stopped else settings.linger
+        self._linger = None if until_stopped else settings.linger
+        """Seconds for which an empty queue is watched before it is believed; None: for ever."""
         woken = None if woken_at is None else partial(_moment_of, woken_at, process, latest=now)
-        self._timing = PollTiming(now=now, woken_at=woken, linger=linger)
-        self._promotions = Promotions(now=now, until=self._claim_until if linger else now)
-        self._claimed: ClaimedTasks[Attempt] = ClaimedTasks(slots=settings.in_flight)
-        self._batches = Batches(process.registry)
-        self._keys = BusyKeys(
-            lambda name: self._kind(name).key_limit,
-            process.fair_shares,
-            starts=process.claims.starts,
-            now=now,
+        self._promotions = Promotions.of_start(
+            now, until=self._claim_until if self._linger else now
         )
+        self._claimed: ClaimedTasks[Attempt] = ClaimedTasks()
+        batches = (kind.batch or 1 for kind in process.registry)
         self._poller = Poller(
             self._calls,
             clock=process.store.now,
-            first_page=max(settings.page, settings.in_flight),
-            limits=process.limits,
+            first_page=max(settings.page, settings.in_flight, *batches),
             order=process.order,
-            types=process.types,
             claimed=self._claimed,
-            keys=self._keys,
-            timing=self._timing,
-            batches=self._batches,
+            woken_at=woken or (lambda: now),
             now=now,
         )
         self._breaker = CircuitBreaker()
         self._tally = Tally(on_progress, now, keeps_times=not until_stopped)
+        self._gates = self._poller.gates = RunGates(process.gates, self._gate_setup())
+        self._attempts = AttemptThreads(
+            process, gates=self._gates, mailbox=self._mailbox, ends_at=self._ends_at
+        )
 
         # What has happened to the run.
         self._handing_back = False
@@ -169,6 +166,19 @@ class Run:
         """The answer to the question at the end, if tasks wait; None until it has come."""
         self._noting = False
         """True while a note for producers is on its way."""
+
+    def _gate_setup(self) -> RunSetup:
+        return RunSetup(
+            process=self._process.gates.setup,
+            kind_of=self._kind,
+            types=self._process.types,
+            claimed=self._claimed,
+            claiming=self,
+            rows_like=self._poller.rows_like,
+            clock=self._process.store.now,
+            ends_at=self._ends_at,
+            key_starts=self._process.claims.starts,
+        )
 
     def execute(self) -> RunReport:
         """Work until the run is over, settle what is in flight, and return the report."""
@@ -206,28 +216,33 @@ class Run:
         or it claims no more and holds no task."""
         if now >= self._ends_at:
             return True
-        return now >= self._done_at or (self._claimed.nothing and not self._claiming(now))
+        claims_no_more = self.claims_no_more(now) is not None
+        return now >= self._done_at or (self._claimed.nothing and claims_no_more)
 
     @property
     def _done_at(self) -> float:
         """The moment at which there is nothing more to do, unless something comes first."""
-        believed_at = self._timing.believed_at
-        if believed_at is None or not self._claimed.nothing:
+        empty_at = believed_at(self._poller.facts, linger=self._linger)
+        if empty_at is None or not self._claimed.nothing:
             return math.inf
-        return max(believed_at, self._promotions.awaited_until)
+        return max(empty_at, self._promotions.awaited_until)
 
-    def _claiming(self, now: int) -> bool:
-        """Return True if the run may claim tasks, if there is a slot for them."""
-        return (
-            now < self._claim_until
-            and not self._breaker.hopeless
-            and not self._out_of_threads
-            and not self._limits.full_of_hung
-        )
+    def claims_no_more(self, now: int) -> str | None:
+        """Return why the run claims no more tasks; None while it does, if there is a slot."""
+        if now >= self._claim_until:
+            return "its time is over"
+        if self._breaker.hopeless:
+            return "the database does not answer as it should"
+        if self._out_of_threads:
+            return "no thread can be started"
+        if self._process.gates.is_stuck:
+            return "handlers that hang take all slots"
+        return None
 
     def _poll_at(self) -> int:
         """Return the moment at which the next poll is due, if there is a slot by then."""
-        return max(self._timing.poll_at, self._claimed.answers_by)
+        due = next_poll(self._poller.facts, watches=self._linger is None)
+        return max(due.at, self._claimed.answers_by)
 
     def _agenda(self, now: int) -> Iterator[tuple[float, Callable[[int], None]]]:
         """Yield each thing that the run does by itself, and the moment from which it is due, in the
@@ -236,12 +251,13 @@ class Run:
         yield self._tend_at, self._tend_attempts
         yield self._tally.tell_at, self._tell
         yield self._hand_back_at, self._hand_back
-        yield self._limits.renewal_at, self._renew_quotas
+        if self._renewals is not None:
+            yield self._renewals.due_at, self._renew_quotas
         yield min(self._ends_at, self._done_at), _nothing
-        if not self._claiming(now):
+        if self.claims_no_more(now) is not None:
             return
         yield self._claim_until, _nothing
-        wait = math.inf if self._claimed.crowded else self._limits.shortest_wait()
+        wait = self._gates.poll_wait(now)
         if wait < math.inf:  # else no task can start before a message tells of a free slot
             # A time that is rounded down to this moment would have the run spin.
             free_at = now + max(1, microseconds(wait)) if wait else now
@@ -259,16 +275,12 @@ class Run:
         return max(0.0, (first - now) / MICROSECONDS)
 
     def _renew_quotas(self, now: int) -> None:
-        self._calls.renewals(self._limits.renewals(now))
+        if self._renewals is not None:
+            self._calls.renewals(self._renewals.due(now))
 
     def _promote(self, now: int) -> None:
-        self._promotions.sends(now)
+        self._promotions = self._promotions.sends(now)
         self._calls.promote(but=frozenset(self._claimed.in_flight))
-
-    def _slot_free(self, now: int) -> bool:
-        """Return True if a task of some type could start now."""
-        free = not self._claimed.crowded and self._limits.shortest_wait() == 0
-        return free and self._claiming(now)
 
     def _try(self, step: Callable[[], None]) -> None:
         """Take a step that may need a thread. If there is none, the run claims no more."""
@@ -283,7 +295,7 @@ class Run:
         if isinstance(message, AttemptMessage):
             self._take_attempt_message(message, now)
         elif isinstance(message, SlotFree):
-            self._timing.poll_at_once(now)
+            self._poller.facts = self._poller.facts.stirs(now)
         elif isinstance(message, RenewalAnswer):
             self._take_answer(message, now)
         elif isinstance(message, Stop):
@@ -315,11 +327,11 @@ class Run:
             case Promoted(row):
                 self._breaker.passes()
                 self._tally.of_now.promoted += 1
-                self._timing.changed()
+                self._poller.facts = self._poller.facts.works()
                 self._poller.came_back(row, now)
             case PromotedAll():
                 self._breaker.passes()
-                self._promotions.done(now)
+                self._promotions = self._promotions.done(now)
             case DeadLettered():
                 self._tally.of_now.dead_lettered += 1
             case Remaining(some):
@@ -330,8 +342,8 @@ class Run:
                 self._failed(message, now)
 
     def _take_answer(self, answer: RenewalAnswer, now: int) -> None:
-        if self._limits.take_answer(answer):
-            self._timing.poll_at_once(now)
+        if self._renewals is not None and self._renewals.take_answer(answer):
+            self._poller.facts = self._poller.facts.stirs(now)
         if answer.error is None:
             self._breaker.passes()
         else:
@@ -342,13 +354,12 @@ class Run:
         again."""
         task_id = answer.row.task_id
         self._claimed.not_started(task_id)
-        self._keys.not_started(answer.row, now)
-        self._timing.changed()  # it may have been claimed all the same, or handed back
-        self._timing.one_came_back(now)
+        self._gates.not_started(task_id, answer.error)
+        # It may have been claimed all the same, or handed back.
+        self._poller.facts = self._poller.facts.works().comes_back(now)
         if isinstance(answer.error, KeyBusy | NotClaimed):
             self._breaker.passes()  # the database has answered
         if isinstance(answer.error, KeyBusy):
-            self._keys.refused(answer.row, now)
             self._poller.came_back(answer.row, now)
         elif isinstance(answer.error, TooLate):  # a later run has the time for it
             self._claimed.refused(task_id, self._ends_at)
@@ -360,14 +371,14 @@ class Run:
         else:
             self._poller.came_back(answer.row, now)
             self._breaker.met(answer.error, now)
-            self._timing.claim_failed(now)
+            self._poller.facts = self._poller.facts.puts_off(now)
 
     def _started(self, attempt: Attempt) -> None:
         self._claimed.started(attempt.task.task_id, attempt)
-        self._keys.started(attempt.task)
+        self._gates.started(attempt.task.task_id)
         self._breaker.passes()
         self._tend_at = min(self._tend_at, attempt.renew_at, attempt.times_out_at)
-        self._timing.changed()
+        self._poller.facts = self._poller.facts.works()
         self._tally.claimed(attempt.task)
         if self._handing_back:
             attempt.stops(Interrupted())
@@ -376,27 +387,21 @@ class Run:
     def _settled(self, settled: Settled, now: int) -> None:
         """Count the end of an attempt, and note that a slot, its key and perhaps the task itself
         are free again."""
-        self._claimed.settled(settled.attempt.task.task_id)
+        task, kind = settled.attempt.task, settled.attempt.kind
+        self._claimed.settled(task.task_id)
         seconds = (now - settled.attempt.began) / MICROSECONDS
         self._tally.ended(settled, seconds=seconds)
-        self._keys.ended(settled.attempt.task, now, seconds=seconds)
+        confirmed = settled.how is not Settlement.UNSETTLED
+        self._gates.settled(task.task_id, Left(seconds=seconds, confirmed=confirmed))
         if settled.unexpected is not None:
             self._breaker.ends_the_run(settled.unexpected)
-        self._timing.more_may_have_come(now)
-        self._key_may_be_free(settled, now)
+        self._poller.facts = self._poller.facts.settles(now)
+        if kind.per_key is not None and task.key is not None:
+            self._poller.facts = self._poller.facts.stirs(now)  # another task of the key may start
         if settled.row is not None:
             self._poller.came_back(settled.row, now)
         if settled.delay > 0:
-            self._promotions.delays(now + microseconds(settled.delay), now=now)
-
-    def _key_may_be_free(self, settled: Settled, now: int) -> None:
-        """Poll for a task of the same key, where that may have waited for this one's end; but leave
-        the key alone for a while if the outcome was not written: its claim still stands."""
-        task = settled.attempt.task
-        if self._keys.holds(task):
-            if settled.how is Settlement.UNSETTLED:
-                self._keys.refused(task, now)
-            self._timing.poll_at_once(now)
+            self._promotions = self._promotions.delays(now + microseconds(settled.delay), now=now)
 
     def _shown(self, shown: Shown, now: int) -> None:
         """Start what the first page shows, and read on behind it if slots are left."""
@@ -406,7 +411,7 @@ class Run:
         started = self._start_what_may(now)
         promoting = self._promotions.under_way
         self._poller.judge(now, page=shown.page, started=started, promoting=promoting)
-        if self._poller.wants_more(started=started, free=self._slot_free(now)):
+        if self._poller.wants_more(started=started, free=self._gates.poll_wait(now) == 0):
             self._poller.poll_behind(now)
 
     def _shown_behind(self, shown: ShownBehind, now: int) -> None:
@@ -415,12 +420,12 @@ class Run:
         started = self._start_what_may(now)
         promoting = self._promotions.under_way
         self._poller.judge(now, page=shown.page, started=started, promoting=promoting)
-        if not started and self._slot_free(now):
+        if not started and self._gates.poll_wait(now) == 0:
             self._poller.poll_behind(now)
 
     def _failed(self, failed: Failed, now: int) -> None:
         if isinstance(failed.request, PromotedAll):
-            self._promotions.done(now)
+            self._promotions = self._promotions.done(now)
         elif failed.request is not None:
             self._poller.failed(failed.request, now)
         self._breaker.met(failed.error, now)
@@ -470,45 +475,36 @@ class Run:
         """Start attempts at the next tasks as long as slots are free. Return True if any was
         started."""
         started, shut = False, set[str]()
-        may_start = partial(self._may_start, shut=shut, now=now)
-        while not self._claimed.crowded and self._claiming(now):
-            row = self._poller.next(may_start, now)
+        while self._gates.is_open(now):
+            row = self._poller.next(now, shut=lambda row: row.task_type in shut)
             if row is None:
                 break
-            if self._limits.enter(row.task_type):
-                self._start(row, now)
+            passed = self._gates.enter(row, now)
+            if passed is not None:
+                self._start(row, passed, now)
                 started = True
-            elif self._limits.asked(row.task_type):
+            elif self._gates.asked(row, now):
                 break  # nothing that comes after it, until the answer says whether it may start
             else:
                 shut.add(row.task_type)
         return started
 
-    def _start(self, row: Candidate, now: int) -> None:
+    def _start(self, row: Candidate, passed: Pass, now: int) -> None:
         """Start a call of the handler for this task, and for those of its batch that come next.
-        The caller has taken a slot."""
-        scheduling_class = SchedulingClass.of(row)
-        size, rows = self._batches.size(scheduling_class), list[Candidate]()
-        following: Candidate | None = row
+        It has passed the gates."""
+        kind, rows = self._kind(row.task_type), list[Candidate]()
+        size, following = batch_size(kind, row), row
         self._claimed.begins_call()
-        while following is not None:
+        while True:
             rows.append(following)
             self._poller.starts(following)
             self._claimed.asks(following, now)
-            self._keys.asks(following, now)
-            full = len(rows) == size
-            following = None if full else self._poller.next_of(scheduling_class, now)
-        self._attempts.start(rows, self._kind(row.task_type))
-
-    def _may_start(
-        self, scheduling_class: SchedulingClass, *, shut: Collection[str], now: int
-    ) -> bool:
-        """Return True if tasks of this class may start. ``shut``: task types at their limits."""
-        task_type, suspected_poison, _ = scheduling_class
-        if task_type in shut or (suspected_poison and self._claimed.has_suspected_poison):
-            return False
-        in_time = now <= self._attempts.latest_start(self._kind(task_type))
-        return in_time and self._poller.batch_wait(scheduling_class) == 0
+            self._gates.claims(following, now)
+            next_row = None if len(rows) == size else self._poller.next_like(row, now)
+            if next_row is None:
+                break
+            following = next_row
+        self._attempts.start(rows, kind, passed)
 
     def _kind(self, task_type: str) -> TaskType:
         return self._registry.get(task_type) or _unknown(task_type)
@@ -531,8 +527,9 @@ class Run:
             raise self._breaker.fatal
         if self._breaker.error is not None and report.claimed == 0:
             raise self._breaker.error
-        polled_until_now = self._claiming(now) and self._timing.believed_empty(now)
-        if not polled_until_now:  # else it is known that no task waits
+        empty_at = believed_at(self._poller.facts, linger=self._linger)
+        is_empty = self.claims_no_more(now) is None and empty_at is not None and now >= empty_at
+        if not is_empty:  # else it is known that no task waits
             report.remaining = self._tasks_wait()
             self._note_last_starts(now, least=0 if report.remaining else NOTE_EVERY / 2)
         if reason is not None:
@@ -546,7 +543,8 @@ class Run:
 
     def _found(self) -> dict[str, float]:
         """Return the tasks at a time that were found, by adaptive task type."""
-        return {name: tasks for name, (tasks, _) in self._limits.found().items()}
+        found = {} if self._kept is None else self._kept.found()
+        return {name: tasks for name, (tasks, _) in found.items()}
 
     def _note_starts(self, now: int, *, least: float, ended: bool = False) -> None:
         starts = self._tally.to_note(now, least=least)
@@ -565,11 +563,14 @@ class Run:
         """Give back this process's quotas of the limits over all workers. What cannot be given back
         runs out. A renewal that is under way is waited for: written after the last one, it would
         take the quota again."""
-        self._listen(lambda: self._limits.all_answered, seconds=REMAINING_PATIENCE)
-        calls = self._limits.last_renewals()
+        renewals = self._renewals
+        if renewals is None:
+            return
+        self._listen(lambda: renewals.all_answered, seconds=REMAINING_PATIENCE)
+        calls = renewals.last()
         if calls:
             self._try(partial(self._calls.renewals, calls))
-            self._listen(lambda: self._limits.all_answered, seconds=REMAINING_PATIENCE)
+            self._listen(lambda: renewals.all_answered, seconds=REMAINING_PATIENCE)
 
     def _tasks_wait(self) -> bool:
         """Return True if tasks wait that could be claimed, or if nobody could tell in time."""
@@ -584,8 +585,8 @@ class Run:
         until = self._host.monotonic() + microseconds(seconds)
         while not heard() and (now := self._host.monotonic()) < until:
             match self._mailbox.take((until - now) / MICROSECONDS):
-                case RenewalAnswer() as answer:
-                    self._limits.take_answer(answer)
+                case RenewalAnswer() as answer if self._renewals is not None:
+                    self._renewals.take_answer(answer)
                 case Remaining(some):
                     self._remaining = some
                 case Noted():
@@ -595,9 +596,9 @@ class Run:
         """Return the reason why this process can start no more tasks; None if it can."""
         if self._out_of_threads:
             return "no thread can be started"
-        if self._limits.full_of_hung:
+        if self._process.gates.is_stuck:
             return "all slots are taken by handlers that hang"
-        if types := self._limits.hung_types:
+        if types := self._process.gates.stuck_types:
             return f"all slots of task type {', '.join(types)} are taken by handlers that hang"
         return None
 

@@ -25,9 +25,9 @@ share a downstream go up and down together without a word, and each sees the eff
 import math
 from typing import Final
 
-from lifoq.worker.limits.attempt_times import Cycle, Sample
-from lifoq.worker.limits.capacity_estimate import CapacityEstimate
-from lifoq.worker.limits.load_signal import LoadSignal
+from lifoq.worker.gates.adaptive.attempt_times import Cycle, Sample
+from lifoq.worker.gates.adaptive.capacity_estimate import CapacityEstimate
+from lifoq.worker.gates.adaptive.load_signal import LoadSignal
 
 FIRST: Final = 2
 """Tasks at a time at first, when nothing is known."""

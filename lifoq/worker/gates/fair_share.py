@@ -1,4 +1,5 @@
-"""The keys that have had more than their fair share of the slots.
+"""The gate of fair shares: a key that has had more than its fair share of the slots starts nothing
+before it is known that no other key waits. After that the order puts it behind the others.
 
 Each key is a tenant. A tenant's use is the time for which its tasks held slots of this process; the
 longer ago, the less it counts. All tenants have the same share: the sum of all use, divided by
@@ -11,11 +12,14 @@ for each task makes each task a tenant that has used nothing yet.
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from lifoq.basics.host import MICROSECONDS
+from lifoq.basics.host import MICROSECONDS, Host
+from lifoq.store.candidate import Candidate
+from lifoq.worker.gates.gate import Gate, Left
+from lifoq.worker.gates.setup import RunSetup
 
 MEMORY: Final = 30.0
 """Seconds after which what was used counts for a third (1/e)."""
@@ -88,3 +92,46 @@ class FairShares:
         tenant = self._tenants.setdefault(key, _Tenant(at=now))
         tenant.pass_time(now)
         return tenant
+
+
+class FairShare(Gate):
+    """Counts for one run, and judges by the shares of the process."""
+
+    def __init__(self, shares: FairShares, host: Host) -> None:
+        self._shares = shares
+        self._host = host
+        self.excess: Mapping[Key, float] = {}
+        """The keys beyond their share, and by how many slot seconds, at the latest look."""
+        self._may_overlook = False
+        shares.begin_run(host.monotonic())
+
+    def look(
+        self, waiting: Collection[Key], now: int, *, unread: bool, has_read_behind: bool
+    ) -> None:
+        """Judge anew, before the next task is chosen. ``unread``: a part of the backlog was not
+        read. ``has_read_behind``: this poll has read behind the first page, so that a task of
+        another key would have been seen there."""
+        self.excess = self._shares.excess(waiting, now, unread=unread)
+        self._may_overlook = unread and not has_read_behind
+
+    def wait(self, row: Candidate, now: int) -> float:
+        return math.inf if self._may_overlook and row.key in self.excess else 0.0
+
+    def why(self, row: Candidate, now: int) -> str:
+        return f"its key {row.key or '(none)'} has had more than its fair share of the slots"
+
+    def enter(self, row: Candidate, now: int) -> Key:
+        self._shares.begins(row.key, now)
+        return row.key
+
+    def undo(self, token: Any, *, after: float, error: Exception | None = None) -> None:
+        self._shares.ends(token, self._host.monotonic(), seconds=None)
+
+    def leave(self, token: Any, left: Left) -> None:
+        self._shares.ends(token, self._host.monotonic(), seconds=left.seconds)
+
+
+def make(setup: RunSetup, _kind: None) -> FairShare:
+    """Make the gate of a run."""
+    shares = setup.process.from_run_to_run.setdefault("fair_share", FairShares())
+    return FairShare(shares, setup.process.host)

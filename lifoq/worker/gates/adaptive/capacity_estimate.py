@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lifoq.worker.limits.attempt_times import SHORTEST, Cycle
+from lifoq.worker.gates.adaptive.attempt_times import SHORTEST, Cycle
 
 STEP: Final = 1.1
 """The ratio between two neighbours of the histogram's scale."""

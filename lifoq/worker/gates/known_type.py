@@ -1,14 +1,18 @@
-"""The task types that a worker handles. It passes over tasks of all others, for workers that know
-them."""
+"""The gate of known types: a worker passes over tasks of the types that it has no handler for, for
+workers that know them."""
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lifoq.errors import InvalidInput
 from lifoq.items.change import MOST_VALUES, Condition, Not, OneOf
 from lifoq.items.schema import Attribute
+from lifoq.store.candidate import Candidate
+from lifoq.worker.gates.gate import Gate
 
 if TYPE_CHECKING:
+    from lifoq.worker.gates.setup import RunSetup
     from lifoq.worker.handlers.registry import Registry
     from lifoq.worker.settings import WorkerSettings
 
@@ -75,3 +79,23 @@ class Types:
 
 
 ALL_TYPES: Final = Types()
+
+
+class KnownType(Gate):
+    """Opens for the types that the worker handles."""
+
+    def __init__(self, types: Types) -> None:
+        self._types = types
+
+    def wait(self, row: Candidate, now: int) -> float:
+        return 0.0 if self._types.has(row.task_type) else math.inf
+
+    def why(self, row: Candidate, now: int) -> str:
+        if row.task_type in self._types.elsewhere:
+            return f"task type {row.task_type} is for workers elsewhere"
+        return f"the worker has no handler for task type {row.task_type}"
+
+
+def make(setup: "RunSetup", _kind: None) -> KnownType:
+    """Make the gate of a run."""
+    return KnownType(setup.types)

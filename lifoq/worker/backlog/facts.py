@@ -1,0 +1,247 @@
+"""The facts of a run about the backlog, and what follows from them: when the next poll is due, when
+the queue is believed to be empty, and why.
+
+How a run decides that the queue is empty, and ends:
+
+1. A poll is due (``next_poll``) and the gates are open: the run asks for the first page.
+2. The page comes. Its rows go into the view, and what may start is started.
+3. ``judge`` says what the pages so far tell (``Found``), and that becomes a fact (``finds``). While
+   the index goes on behind these pages, the run reads on (``MORE_TO_READ``).
+4. NOTHING is confirmed if nothing that the run knows of has changed since the first of these pages
+   was asked for. Then the queue is empty since now; since the kick, if the run has claimed and
+   promoted nothing yet.
+5. A start, a task that waits and a task that comes back end that. After an attempt was settled, which
+   may have put follow-ups, the queue is polled once more, and watched for half of ``linger`` from
+   then on at the least.
+6. ``linger`` after the queue became empty it is believed to be (``believed_at``). The run is over
+   then if it holds no task; but not before ``Promotions.awaited_until``, where a retry of its own is
+   due soon.
+7. Only where this is not believed does the end of the run ask the table whether tasks wait. A tail
+   call follows if some do.
+
+All times are monotonic microseconds.
+"""
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Final, NamedTuple
+
+from lifoq.basics.host import microseconds
+
+EMPTY_POLL: Final = 0.1
+"""Seconds between two polls of a queue that was empty: a task that comes waits half of it."""
+IDLE_POLL: Final = 1.0
+"""Seconds between two polls of a worker that does not go when the queue is empty; reached by and
+by."""
+IDLE_GROWTH: Final = 1.2
+"""Factor by which each pause between two such polls is longer than the one before."""
+SHORTEST_POLL: Final = 0.05
+"""Seconds between two polls that could start nothing, or failed; it doubles each time."""
+LONGEST_POLL: Final = 0.5
+"""Seconds up to which that doubles: so long it may take to see a task that can start at once."""
+SHORTEST_WAIT: Final = 0.001
+"""Seconds by which a poll is put off, at the least."""
+POLL_PATIENCE: Final = 1.0
+"""Seconds after which a poll that was not answered keeps no other waiting."""
+
+
+class Found(Enum):
+    """The sentences that the pages of a poll can say together."""
+
+    STARTED = "tasks were started"
+    BLOCKED = "tasks wait that must not start yet"
+    NOTHING = "nothing waits"
+    MORE_TO_READ = "nothing waits in what was read so far"
+    FAILED = "the database did not answer"
+
+
+def judge(
+    *, started: bool, seen_all: bool, waits: bool, promoting: bool, shows_claimed: bool
+) -> tuple[Found, ...]:
+    """Return what the pages of a poll so far tell. ``started``: at least one task was. ``seen_all``:
+    all of the queue was read. ``waits``: rows are left that must not start. ``promoting``: due tasks
+    are on their way into the queue. ``shows_claimed``: the index still shows a task that this run
+    has, or has just had."""
+    if started:
+        return (Found.STARTED, Found.BLOCKED) if seen_all and waits else (Found.STARTED,)
+    if promoting or waits or shows_claimed:
+        return (Found.BLOCKED,)
+    return (Found.NOTHING,) if seen_all else (Found.MORE_TO_READ,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What has happened in a run, as far as it says when to poll. Each method returns the facts
+    after one more thing has happened."""
+
+    # Asked and answered.
+    asked: int = 0
+    """The number of the latest poll."""
+    asked_at: int
+    ended: int = 0
+    """The number of the latest poll that was answered, or has failed."""
+    shown: int = 0
+    """The number of the latest poll that has shown a page."""
+
+    # Found.
+    found: Found | None = None
+    """What the latest pages tell; None before the first."""
+    found_at: int
+    opens_in: float = 0.0
+    """Seconds until the first of the tasks that wait may start, as far as one can know."""
+    blocked: int = 0
+    """Polls in a row that could start nothing, or failed."""
+    empty: int = 0
+    """Polls that found nothing since the last start."""
+
+    # Changed.
+    stirred: bool = False
+    """True if something has happened since the latest finding that calls for a poll at once, at
+    ``stirred_at``."""
+    stirred_at: int
+    changed_at: int
+    """The last moment at which the run learned of something that may wait."""
+    settled_at: int | None = None
+    """When an attempt was settled last."""
+    has_worked: bool = False
+    """True once the run has claimed or promoted anything: the time since the kick does not count
+    towards an empty queue any more."""
+
+    # Empty.
+    empty_since: int | None = None
+    confirmed: bool = False
+    """True if a poll that was sent after all changes found nothing."""
+
+    @classmethod
+    def of_start(cls, now: int) -> "Facts":
+        """Return the facts of a run that begins."""
+        return cls(asked_at=now, found_at=now, stirred_at=now, changed_at=now)
+
+    def asks(self, now: int) -> "Facts":
+        """A poll is sent."""
+        return replace(self, asked=self.asked + 1, asked_at=now)
+
+    def is_news(self, number: int) -> bool:
+        """Return False if a later poll was answered before: the page is old news."""
+        return number > self.shown
+
+    def shows(self, number: int) -> "Facts":
+        """A poll is answered."""
+        return replace(self, shown=max(self.shown, number), ended=max(self.ended, number))
+
+    def fails(self, number: int, now: int) -> "Facts":
+        """A poll has failed."""
+        return replace(self, ended=max(self.ended, number)).puts_off(now)
+
+    def puts_off(self, now: int) -> "Facts":
+        """A call has failed: the database is overloaded or down."""
+        return replace(
+            self,
+            found=Found.FAILED,
+            found_at=now,
+            stirred=False,
+            opens_in=LONGEST_POLL,
+            blocked=self.blocked + 1,
+        )
+
+    def finds(
+        self, found: Found, now: int, *, seen_at: int, woken_at: int, opens_in: float = 0.0
+    ) -> "Facts":
+        """The pages of a poll are judged. ``seen_at``: when the oldest of them was asked for.
+        ``woken_at``: when the kick was sent that started the run. ``opens_in``: seconds until the
+        first of the tasks that wait may start."""
+        after = replace(self, found=found, found_at=now, stirred=False)
+        match found:
+            case Found.STARTED:
+                return replace(after, blocked=0, empty=0, empty_since=None)
+            case Found.BLOCKED:
+                blocked = self.blocked + 1
+                return replace(after, blocked=blocked, opens_in=opens_in, empty_since=None)
+            case Found.NOTHING:
+                after = replace(after, blocked=0, empty=self.empty + 1)
+                if not self.knows_since(seen_at):
+                    return after
+                # Since the kick, if the run has changed nothing yet: the index has had that long to
+                # show what it was sent for, and a run that a late kick started ends after one poll.
+                since = now if self.has_worked else woken_at
+                first = since if self.empty_since is None else self.empty_since
+                return replace(after, confirmed=True, empty_since=first)
+            case _:
+                return after
+
+    def knows_since(self, moment: int) -> bool:
+        """Return True if nothing that the run knows of has changed since ``moment``."""
+        return moment >= self.changed_at
+
+    def stirs(self, now: int) -> "Facts":
+        """Something has happened that may let a task start: a slot or a key is free, a quota is
+        larger."""
+        return replace(self, stirred=True, stirred_at=now)
+
+    def works(self) -> "Facts":
+        """A task is claimed or promoted: what waits has changed since the kick."""
+        return replace(self, has_worked=True)
+
+    def comes_back(self, now: int) -> "Facts":
+        """A task waits again that the run held or promoted."""
+        return replace(self.stirs(now), changed_at=now, confirmed=False, empty_since=None)
+
+    def settles(self, now: int) -> "Facts":
+        """An attempt is settled, perhaps with follow-ups: a queue that was empty is polled once
+        more."""
+        after = self.stirs(now) if self.found is Found.NOTHING else self
+        return replace(after, changed_at=now, settled_at=now, confirmed=False)
+
+
+class Due(NamedTuple):
+    """A moment, and the reason for it."""
+
+    at: int
+    why: str
+
+
+def next_poll(facts: Facts, *, watches: bool = False) -> Due:
+    """Return when the next poll is due. ``watches``: the run does not end when the queue is empty,
+    and polls an empty queue ever more rarely."""
+    due = _after_what_was_found(facts, watches=watches)
+    if facts.stirred:
+        due = Due(facts.stirred_at, "something may be free")
+    patience = facts.asked_at + microseconds(POLL_PATIENCE)
+    if facts.ended < facts.asked and patience > due.at:
+        return Due(patience, "the last poll is on its way")
+    return due
+
+
+def _after_what_was_found(facts: Facts, *, watches: bool) -> Due:
+    at = facts.found_at
+    match facts.found:
+        case Found.BLOCKED | Found.FAILED:
+            pause = _pause(SHORTEST_POLL, 2.0, facts.blocked, most=LONGEST_POLL)
+            at += microseconds(min(pause, max(facts.opens_in, SHORTEST_WAIT)))
+        case Found.MORE_TO_READ:
+            at += microseconds(EMPTY_POLL)
+        case Found.NOTHING if facts.asked_at >= facts.changed_at:
+            pause = _pause(EMPTY_POLL, IDLE_GROWTH if watches else 1.0, facts.empty, most=IDLE_POLL)
+            # A poll that took long was itself a part of the pause.
+            at = min(at + microseconds(pause), max(at, facts.asked_at + microseconds(IDLE_POLL)))
+        case _:
+            pass  # at once
+    return Due(at, facts.found.value if facts.found else "the run begins")
+
+
+def _pause(first: float, growth: float, times: int, *, most: float) -> float:
+    """Return the seconds of a pause that begins with ``first`` and grows each time, up to
+    ``most``."""
+    return min(most, first * growth ** min(times - 1, 50))
+
+
+def believed_at(facts: Facts, *, linger: float | None) -> int | None:
+    """Return the moment at which the queue has been empty for so long that this is believed. None if
+    it was not empty. ``linger``: seconds for which an empty queue is watched; None: for ever."""
+    if facts.empty_since is None or linger is None or not facts.confirmed:
+        return None
+    watched = microseconds(linger)
+    since = facts.empty_since
+    if facts.settled_at is not None:
+        since = max(since, facts.settled_at - watched // 2)
+    return since + watched

@@ -1,0 +1,23 @@
+"""The gate of damage: an item that cannot be a task is never claimed. The run puts it into FAILURE
+with the reason."""
+
+import math
+
+from lifoq.store.candidate import Candidate
+from lifoq.worker.gates.gate import Gate
+from lifoq.worker.gates.setup import RunSetup
+
+
+class Damaged(Gate):
+    """Never opens for a damaged row."""
+
+    def wait(self, row: Candidate, now: int) -> float:
+        return 0.0 if row.damage is None else math.inf
+
+    def why(self, row: Candidate, now: int) -> str:
+        return f"its item is damaged: {row.damage}; the next poll puts it into FAILURE"
+
+
+def make(_setup: RunSetup, _kind: None) -> Damaged:
+    """Make the gate of a run."""
+    return Damaged()

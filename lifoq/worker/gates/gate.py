@@ -1,0 +1,120 @@
+"""A gate: one thing that may hold a waiting task back.
+
+A gate answers one question, how long until this task may pass, and says why in words that the owner
+of the task understands. Most gates need no more. A limit is also told what passes: a task enters,
+and leaves when its handler has returned; or its entry is undone, since it was not started after
+all.
+
+    wait ──▶ enter ──┬──▶ undo                      not claimed, or too late to begin
+                     └──▶ [started] ──▶ [hangs] ──▶ leave
+
+``table`` lists all gates in their order, and ``gates`` asks them.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from lifoq.store.candidate import Candidate
+from lifoq.store.claims import Claim
+from lifoq.worker.gates.adaptive.load_signal import LoadSignal
+
+
+class About(StrEnum):
+    """The tasks that a gate holds back together. It is asked once for all of them."""
+
+    WORKER = "worker"
+    """All tasks of the worker."""
+    TYPE = "type"
+    """The tasks of one task type; or those of a scheduling class, which is a part of a type."""
+    KEY = "key"
+    """The tasks of one type with the same key."""
+    TASK = "task"
+    """Each task by itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Left:
+    """How a task has left: for gates that learn from it."""
+
+    refused: bool = False
+    """True if the downstream had no room for it."""
+    signal: LoadSignal = LoadSignal.UNTOLD
+    """What the end of the attempt says of the downstream's load."""
+    hung: bool = False
+    """True if the task had been counted as hanging."""
+    seconds: float | None = None
+    """How long the attempt took, for gates about a key; None if it was not started."""
+    confirmed: bool = True
+    """False if the outcome may not be written: the claim may still stand."""
+
+
+class Gate:
+    """One thing that may hold a waiting task back. A gate overrides the methods that it needs.
+
+    Gates about the worker or a type live as long as the process. They are asked by the run, and
+    left by the threads of handlers: ``Gates`` has their lock. All others belong to one run, and its
+    thread. ``now`` is always in monotonic microseconds.
+    """
+
+    name = ""
+    """The gate's name in ``table``."""
+    can_grow: ClassVar[bool] = False
+    """True if the gate may open because a task asks for more room (``ask``)."""
+
+    def wait(self, row: Candidate, now: int) -> float:
+        """Return the seconds until the task may pass: 0 if it may now, inf if only something that
+        happens can open the gate, such as another task's end. ``row``: the first of the tasks that
+        the gate is about."""
+        raise NotImplementedError
+
+    def why(self, row: Candidate, now: int) -> str:
+        """Say why the task waits, in one sentence without a full stop, for its owner. Asked only if
+        ``wait`` is not 0."""
+        raise NotImplementedError
+
+    def poll_wait(self, now: int) -> float:
+        """Return the seconds for which a poll would be useless, whatever task it finds."""
+        return 0.0
+
+    def may_begin(self, row: Candidate, claim: Claim | None, now: int) -> bool:
+        """Return False if a task that has entered must not begin after all. Asked in the thread of
+        its attempt: before the claim (``claim`` is None) and after it."""
+        return True
+
+    # More room
+
+    def ask(self, now: int) -> bool:
+        """Ask for more room: the next task is held back by this gate alone. Return True if the run
+        should wait for the answer."""
+        return False
+
+    def answer_due(self, now: int) -> float:
+        """Return the seconds for which the run should still wait for an answer; 0 if for none."""
+        return 0.0
+
+    # Passing
+
+    def enter(self, row: Candidate, now: int) -> Any:
+        """Let the task in, after ``wait`` has returned 0. What is returned comes back as ``token``
+        when the task leaves."""
+        return None
+
+    def undo(self, token: Any, *, after: float, error: Exception | None = None) -> None:
+        """Undo an ``enter`` that is so many seconds ago: the task was not started. ``error``: the
+        reason, for gates about a key."""
+
+    def started(self, token: Any) -> None:
+        """Note that the task is claimed, for gates about a key."""
+
+    def hangs(self, token: Any) -> None:
+        """Note that the handler goes on, though its time is over. The task keeps its place."""
+
+    def leave(self, token: Any, left: Left) -> None:
+        """Let the task out: its handler has returned. A gate about a key: its outcome is
+        written."""
+
+    @property
+    def is_stuck(self) -> bool:
+        """True if nothing passes any more, since handlers that hang have all the places."""
+        return False

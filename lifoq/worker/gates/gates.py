@@ -1,0 +1,292 @@
+"""Asks the gates: may the next task start, in how long, and why not?
+
+``Gates`` has those of the process, ``RunGates`` those of one run beside them. Both ask in the order
+of ``table``. Where a limit holds over all workers together, a gate of the process is a quota.
+"""
+
+import math
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from lifoq.basics.host import MICROSECONDS, Host
+from lifoq.store.candidate import Candidate
+from lifoq.store.claims import Claim
+from lifoq.worker.gates.gate import About, Gate, Left
+from lifoq.worker.gates.setup import ProcessSetup, RunSetup
+from lifoq.worker.gates.table import ROWS
+
+if TYPE_CHECKING:
+    from lifoq.worker.gates.fair_share import FairShare
+
+PLACES: Final = {row.name: place for place, row in enumerate(ROWS)}
+"""The place of each gate in the table."""
+
+
+class Pass:
+    """A task's passage through gates: it has entered them all, and leaves them all. A gate of the
+    process is entered once for each call of a handler, which the tasks of a batch share."""
+
+    def __init__(self, gates: "Gates", entered: list[tuple[Gate, Any]], now: int) -> None:
+        self._gates = gates
+        self._entered = entered
+        self._since = now
+
+    def undo(self) -> None:
+        """Leave, since no task was started."""
+        after = (self._gates.host.monotonic() - self._since) / MICROSECONDS
+        with self._gates.lock:
+            for gate, token in self._entered:
+                gate.undo(token, after=after)
+        self._gates.on_free()
+
+    def hangs(self) -> None:
+        """Note that the handler goes on, though its time is over."""
+        with self._gates.lock:
+            for gate, token in self._entered:
+                gate.hangs(token)
+
+    def leave(self, left: Left) -> None:
+        """Leave: the handler has returned."""
+        with self._gates.lock:
+            for gate, token in self._entered:
+                gate.leave(token, left)
+        self._gates.on_free()
+
+
+class Gates:
+    """The gates of one process: about the worker, and about each task type. A task is inside from
+    the moment that it is chosen until its handler has returned: also beyond the attempt's timeout,
+    and beyond the end of the run. Thread-safe: the run enters, and the threads of handlers
+    leave."""
+
+    def __init__(self, setup: ProcessSetup) -> None:
+        self.setup = setup
+        self.host: Host = setup.host
+        self.lock = threading.Lock()
+        self.on_free: Callable[[], None] = lambda: None
+        """Called in an attempt's thread when its slot is free, perhaps long after the run that
+        started it has ended. The run that goes on by then sets it."""
+        kept = [row for row in ROWS if row.keeps]
+        for row in kept:
+            if row.about is About.WORKER and row.on(setup.settings, None):
+                setup.of_worker[row.name] = row.make(setup)
+        self._of_worker = list(setup.of_worker.values())
+        of_type = [row for row in kept if row.about is About.TYPE]
+        self._of_type = {
+            kind.name: [row.make(setup, kind) for row in of_type if row.on(setup.settings, kind)]
+            for kind in setup.registry
+        }
+
+    def of(self, task_type: str) -> list[Gate]:
+        """Return the gates that a task of this type passes."""
+        return [*self._of_worker, *self._of_type.get(task_type, ())]
+
+    def named(self, name: str) -> dict[str, Any]:
+        """Return the gates of one name, by task type; that of the worker has the name ''."""
+        of_all = {"": self._of_worker, **self._of_type}
+        found = ((about, gate) for about, gates in of_all.items() for gate in gates)
+        return {about: gate for about, gate in found if gate.name == name}
+
+    def enter(self, row: Candidate, now: int) -> Pass | None:
+        """Let the next task in, if all gates are open. Where only gates that can grow stand in its
+        way, they are asked for more room."""
+        with self.lock:
+            gates = self.of(row.task_type)
+            closed = [gate for gate in gates if gate.wait(row, now) > 0]
+            if closed:
+                if all(gate.can_grow for gate in closed):
+                    all(gate.ask(now) for gate in closed)  # none after one that cannot have more
+                return None
+            return Pass(self, [(gate, gate.enter(row, now)) for gate in gates], now)
+
+    def asked(self, task_type: str, now: int) -> bool:
+        """Return True if more room was asked for, and the answer is still worth to be waited for.
+        Until then nobody knows whether a task of this type may start."""
+        with self.lock:
+            return any(gate.answer_due(now) > 0 for gate in self.of(task_type))
+
+    def wait(self, row: Candidate, now: int) -> float:
+        """Return the seconds until the task could start; inf until something has changed."""
+        with self.lock:
+            return max((gate.wait(row, now) for gate in self.of(row.task_type)), default=0.0)
+
+    def poll_wait(self, now: int) -> float:
+        """Return the seconds until a task of some registered type could start; inf until one has
+        ended."""
+        with self.lock:
+            of_worker = _poll_wait(self._of_worker, now)
+            if of_worker == math.inf:
+                return of_worker
+            shortest = math.inf if self._of_type else 0.0
+            for gates in self._of_type.values():
+                shortest = min(shortest, _poll_wait(gates, now))
+                if shortest <= of_worker:
+                    break  # the others do not matter
+            answers = (gate.answer_due(now) for gate in self._all())
+            return max(of_worker, shortest, *answers)
+
+    @property
+    def is_stuck(self) -> bool:
+        """True if handlers that hang take all slots."""
+        with self.lock:
+            return any(gate.is_stuck for gate in self._of_worker)
+
+    @property
+    def stuck_types(self) -> list[str]:
+        """Task types of which no task can start, since handlers that hang take all their slots."""
+        with self.lock:
+            found = self._of_type.items()
+            return [name for name, gates in found if any(gate.is_stuck for gate in gates)]
+
+    def _all(self) -> Iterator[Gate]:
+        yield from self._of_worker
+        for gates in self._of_type.values():
+            yield from gates
+
+
+class RunGates:
+    """The gates of one run, beside those of its process. Used by the thread of the run only, but
+    for ``refuses``."""
+
+    def __init__(self, gates: Gates, setup: RunSetup) -> None:
+        self._gates = gates
+        self._setup = setup
+        settings = setup.process.settings
+        rows = [row for row in ROWS if not row.keeps]
+        made = [
+            (row.about, row.make(setup))
+            for row in rows
+            if not row.of_types and row.on(settings, None)
+        ]
+        self._of_worker = [gate for about, gate in made if about is About.WORKER]
+        self._of_any_key = [gate for about, gate in made if about is About.KEY]
+        self._of_task = [gate for about, gate in made if about is About.TASK]
+        self._rows = [row for row in rows if row.of_types]
+        self._of_type: dict[str, list[Gate]] = {}
+        self._of_key: dict[str, list[Gate]] = {}
+        self._inside: dict[str, list[tuple[Gate, Any]]] = {}
+        """The gates about keys that each task has entered, by its id: from its claim until its
+        outcome is written."""
+
+    @property
+    def fair_share(self) -> "FairShare | None":
+        """The gate of fair shares; None where slots are not shared out."""
+        return cast("FairShare | None", next(iter(self._of_any_key), None))
+
+    # Asking
+
+    def is_open(self, now: int) -> bool:
+        """Return True if the run may start tasks, if there are slots for them."""
+        return all(gate.poll_wait(now) == 0 for gate in self._of_worker)
+
+    def poll_wait(self, now: int) -> float:
+        """Return the seconds for which a poll would be useless; inf until something happens."""
+        return self._gates.poll_wait(now) if self.is_open(now) else math.inf
+
+    def class_is_open(self, row: Candidate, now: int) -> bool:
+        """Return True if tasks of the row's scheduling class may start, if there is a slot."""
+        return all(gate.wait(row, now) == 0 for gate in self._class_gates(row.task_type))
+
+    def key_is_open(self, row: Candidate, now: int) -> bool:
+        """Return True if a task of the row's key may start."""
+        return all(gate.wait(row, now) == 0 for gate in self._key_gates(row))
+
+    def task_is_open(self, row: Candidate, now: int) -> bool:
+        """Return True if this task may start."""
+        return all(gate.wait(row, now) == 0 for gate in self._of_task)
+
+    def key_matters(self, row: Candidate) -> bool:
+        """Return True if rows of other keys may have to start before this one."""
+        return bool(self._key_gates(row))
+
+    def class_wait(self, row: Candidate, now: int) -> float:
+        """Return the seconds until tasks of the row's class may start; inf until something
+        happens."""
+        own = (gate.wait(row, now) for gate in self._class_gates(row.task_type))
+        return max(self._gates.wait(row, now), *own)
+
+    def key_wait(self, row: Candidate, now: int) -> float:
+        """Return the seconds until a task of the row's key may start; inf until something
+        happens."""
+        return max((gate.wait(row, now) for gate in self._key_gates(row)), default=0.0)
+
+    def asked(self, row: Candidate, now: int) -> bool:
+        """Return True if nobody knows yet whether the row may start: more room was asked for."""
+        return self._gates.asked(row.task_type, now)
+
+    def reasons(self, row: Candidate, now: int) -> list[tuple[str, str]]:
+        """Return why the task waits: the names of the gates that are closed, and what they say, in
+        the order of the table."""
+        own = (*self._of_worker, *self._class_gates(row.task_type), *self._key_gates(row))
+        with self._gates.lock:
+            gates = (*own, *self._gates.of(row.task_type), *self._of_task)
+            closed = [gate for gate in gates if gate.wait(row, now) > 0]
+            closed.sort(key=lambda gate: PLACES[gate.name])
+            return [(gate.name, gate.why(row, now)) for gate in closed]
+
+    def refuses(self, row: Candidate, claim: Claim | None, now: int) -> str | None:
+        """Return the name of the gate for which a task that has entered must not begin after all;
+        None if it may. Asked in the thread of the attempt, before the claim (``claim`` is None) and
+        after it."""
+        gates = (
+            *(*self._class_gates(row.task_type), *self._key_gates(row)),
+            *(*self._gates.of(row.task_type), *self._of_task),
+        )
+        refuse = (gate.name for gate in gates if not gate.may_begin(row, claim, now))
+        return next(refuse, None)
+
+    # Passing
+
+    def enter(self, row: Candidate, now: int) -> Pass | None:
+        """Let a call for this task in, if the gates of the process are open."""
+        return self._gates.enter(row, now)
+
+    def claims(self, row: Candidate, now: int) -> None:
+        """Note that the claim of the task is sent."""
+        gates = self._key_gates(row)
+        self._inside[row.task_id] = [(gate, gate.enter(row, now)) for gate in gates]
+
+    def not_started(self, task_id: str, error: Exception) -> None:
+        """Note that the claim gave nothing to run."""
+        for gate, token in self._inside.pop(task_id):
+            gate.undo(token, after=0.0, error=error)
+
+    def started(self, task_id: str) -> None:
+        """Note that the claim was granted."""
+        for gate, token in self._inside[task_id]:
+            gate.started(token)
+
+    def settled(self, task_id: str, left: Left) -> None:
+        """Note that the attempt has ended."""
+        for gate, token in self._inside.pop(task_id):
+            gate.leave(token, left)
+
+    def _class_gates(self, task_type: str) -> list[Gate]:
+        if task_type not in self._of_type:
+            self._of_type[task_type] = self._made(About.TYPE, task_type)
+        return self._of_type[task_type]
+
+    def _key_gates(self, row: Candidate) -> list[Gate]:
+        if row.key is None:
+            return self._of_any_key
+        if row.task_type not in self._of_key:
+            own = self._made(About.KEY, row.task_type)
+            self._of_key[row.task_type] = [*own, *self._of_any_key]
+        return self._of_key[row.task_type]
+
+    def _made(self, about: About, task_type: str) -> list[Gate]:
+        kind, settings = self._setup.kind_of(task_type), self._setup.process.settings
+        rows = (row for row in self._rows if row.about is about and row.on(settings, kind))
+        return [row.make(self._setup, kind) for row in rows]
+
+
+def _poll_wait(gates: list[Gate], now: int) -> float:
+    """Return the seconds until a task could pass these gates, whatever task it is. A gate that can
+    grow is not asked where another is closed until something happens."""
+    wait = 0.0
+    for gate in gates:
+        wait = max(wait, gate.poll_wait(now))
+        if wait == math.inf:
+            break
+    return wait

@@ -1,0 +1,26 @@
+"""The gate of tasks that this run has already. The index lags: it still shows a task that was just
+claimed, or whose claim was just refused."""
+
+import math
+
+from lifoq.store.candidate import Candidate
+from lifoq.worker.gates.gate import Gate
+from lifoq.worker.gates.setup import ClaimedFacts, RunSetup
+
+
+class Held(Gate):
+    """Opens once the task is the run's no more, and was not refused a moment ago."""
+
+    def __init__(self, claimed: ClaimedFacts) -> None:
+        self._claimed = claimed
+
+    def wait(self, row: Candidate, now: int) -> float:
+        return math.inf if self._claimed.has(row.task_id, now) else 0.0
+
+    def why(self, row: Candidate, now: int) -> str:
+        return "a worker has just claimed it, or tried to"
+
+
+def make(setup: RunSetup, _kind: None) -> Held:
+    """Make the gate of a run."""
+    return Held(setup.claimed)

@@ -1,0 +1,116 @@
+"""The state of a worker's quota, and its changes, each by its name.
+
+                 asks                 renews               granted
+    has ───────────────────▶ asked ───────────▶ renewing ───────────▶ has
+     │                                             ▲    │   refused    ▲
+     └─────────────────────────────────────────────┘    └──────────────┘
+                 renews: each half second
+
+A quota that is asked for is renewed at once. A quota in use is renewed each half second, whether
+somebody asked or not. All times are monotonic microseconds.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from operator import lt
+from typing import Final
+
+from lifoq.basics.host import microseconds
+from lifoq.items.quota_table import NONE, QUOTA_LASTS, Amount, Grant
+
+RENEW_EVERY: Final = 0.5
+"""Seconds between two renewals at the quota table, while the quota is used or wanted."""
+RENEWAL_PATIENCE: Final = 2.0
+"""Seconds after which a quota is renewed again, though the last renewal was not answered."""
+REFUSED_FOR: Final = 1.0
+"""Seconds for which a refusal is believed, unless a renewal between has brought more."""
+ANSWER_PATIENCE: Final = 0.1
+"""Seconds for which the next task to start waits for the answer whether it may."""
+SLOTS, SHARDS = 0, 1
+"""The places of slots and shards in an ``Amount``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuotaState:
+    """The quota that a worker has, what it has asked for, and its renewal under way."""
+
+    # What it has.
+    has: Amount = NONE
+    fair: Amount = NONE
+    """The most that this worker may have while the others want what they wanted at its last
+    renewal; nothing before the first answer."""
+    usable_until: int = 0
+
+    # What it has asked for.
+    answer_by: int = 0
+    """The moment until which the run waits for the answer; 0: it waits for none."""
+    refused_until: tuple[int, int] = (0, 0)
+    """The moments until which it is known that others have the rest: of the slots, of the
+    shards."""
+
+    # Its renewal.
+    number: int = 0
+    """The number of the latest renewal."""
+    wants: Amount = NONE
+    """The amount that this renewal asked for."""
+    renewing: bool = False
+    """True until it is answered."""
+    in_quota_table: bool = False
+    """True if the quota table may name this worker."""
+    due_at: float = math.inf
+    """When the next renewal is due."""
+
+    def asks(self, now: int) -> "QuotaState":
+        """A task waits for more: a renewal is due at once, and the run waits for its answer."""
+        return replace(
+            self,
+            answer_by=self.answer_by or now + microseconds(ANSWER_PATIENCE),
+            due_at=self.due_at if self.renewing else now,
+        )
+
+    def renews(self, now: int, *, keeps: Amount, wants: Amount) -> "QuotaState":
+        """A renewal is sent. The quota shrinks at once by what it gives back, so that nothing
+        starts on that while the call is under way."""
+        return replace(
+            self,
+            has=Amount(*map(min, self.has, keeps)),
+            wants=wants,
+            number=self.number + 1,
+            renewing=True,
+            in_quota_table=True,
+            due_at=now + microseconds(RENEWAL_PATIENCE),
+        )
+
+    def granted(self, grant: Grant, now: int, *, inside: int) -> "QuotaState":
+        """The renewal is answered. What it did not bring is refused for a while. ``inside``: tasks
+        that run on the quota."""
+        lasts = self.usable_until
+        if grant.sent is not None:
+            lasts = grant.sent + microseconds(QUOTA_LASTS)
+        has = replace(self, has=grant.has, fair=grant.fair, usable_until=lasts)
+        has = has._refused(now, *map(lt, grant.has, self.wants))
+        in_table = grant.has != NONE or self.wants != NONE
+        keeps = Amount(max(inside, grant.fair.slots), grant.fair.shards)
+        if any(map(lt, keeps, grant.has)):
+            due_at: float = now  # others wait for the rest
+        else:
+            due_at = now + microseconds(RENEW_EVERY) if in_table else math.inf
+        return replace(has, in_quota_table=in_table, due_at=due_at)
+
+    def failed(self, now: int) -> "QuotaState":
+        """The renewal has failed: all that it asked for counts as refused for a while."""
+        again = self.in_quota_table or self.wants != NONE
+        due_at = now + microseconds(RENEW_EVERY) if again else math.inf
+        return replace(self._refused(now, True, True), due_at=due_at)
+
+    def usable(self, now: int) -> bool:
+        """Return True until the quota has run out."""
+        return now < self.usable_until
+
+    def _refused(self, now: int, *kinds: bool) -> "QuotaState":
+        until = now + microseconds(REFUSED_FOR)
+        slots, shards = (
+            until if refused else before
+            for refused, before in zip(kinds, self.refused_until, strict=True)
+        )
+        return replace(self, refused_until=(slots, shards), renewing=False, answer_by=0)

@@ -1,0 +1,194 @@
+"""All that may hold a waiting task back, in the order in which it is asked.
+
+Each row is a gate with a file of its own beside this one, or a decision that is made elsewhere. A
+gate is imported only where it is on. To add one: its file with ``make``, its row here, its section
+of ``docs/waiting.md``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final
+
+from lifoq.worker.gates.gate import About, Gate
+from lifoq.worker.handlers.registry import TaskType
+from lifoq.worker.settings import WorkerSettings
+
+
+def _always(_settings: WorkerSettings, _kind: TaskType) -> bool:
+    return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A gate: its file, and where it is on."""
+
+    name: str
+    """The name of the file, and of the gate where its reason is told."""
+    about: About
+    says: str
+    """The reason why a task waits, for the page that lists them."""
+    on: Callable[[WorkerSettings, Any], bool] = _always
+    """Takes the worker's settings and a task type (None for a gate of no type). Returns True if the
+    gate is on."""
+    each_type: bool = True
+    """False for a gate about keys that does not depend on the type."""
+    keeps: bool = False
+    """True if the gate lives as long as the process; else as long as the run."""
+
+    @property
+    def of_types(self) -> bool:
+        """True if each task type has a gate of its own."""
+        return self.each_type and self.about in (About.TYPE, About.KEY)
+
+    def make(self, setup: Any, kind: TaskType | None = None) -> Gate:
+        """Make the gate."""
+        gate: Gate = import_module(f"{__package__}.{self.name}").make(setup, kind)
+        gate.name = self.name
+        return gate
+
+
+ROWS: Final = (
+    Row(
+        name="claiming",
+        about=About.WORKER,
+        says="The worker claims no more: its run is about to end, or the database does not answer.",
+    ),
+    Row(
+        name="time_left",
+        about=About.TYPE,
+        says="The run has less time left than the task may take. The next run starts it.",
+    ),
+    Row(
+        name="unsettled",
+        about=About.WORKER,
+        says="Outcomes are written more slowly than handlers return.",
+    ),
+    Row(
+        name="slots",
+        about=About.WORKER,
+        keeps=True,
+        says="All slots of the worker are taken (`in_flight`).",
+    ),
+    Row(
+        name="rate",
+        about=About.WORKER,
+        keeps=True,
+        on=lambda settings, _: settings.rate_limit is not None and not settings.shared_limits,
+        says="The worker has started as many tasks as its `rate_limit` allows.",
+    ),
+    Row(
+        name="slots",
+        about=About.TYPE,
+        keeps=True,
+        on=lambda settings, kind: kind.in_flight is not None and not settings.shared_limits,
+        says="All slots of the task type are taken (`in_flight` of the type).",
+    ),
+    Row(
+        name="rate",
+        about=About.TYPE,
+        keeps=True,
+        on=lambda settings, kind: kind.rate_limit is not None and not settings.shared_limits,
+        says="The worker has started as many tasks of the type as its `rate_limit` allows.",
+    ),
+    Row(
+        name="refusals",
+        about=About.TYPE,
+        keeps=True,
+        says="The downstream has refused tasks of the type (`Busy`).",
+    ),
+    Row(
+        name="capacity",
+        about=About.TYPE,
+        keeps=True,
+        on=lambda _, kind: kind.adaptive_concurrency,
+        says="As many tasks of the type are at work as the downstream was found to take "
+        "(`adaptive_concurrency`).",
+    ),
+    Row(
+        name="quota",
+        about=About.WORKER,
+        keeps=True,
+        on=lambda settings, _: (
+            settings.shared_limits
+            and (settings.total_in_flight, settings.rate_limit) != (None, None)
+        ),
+        says="This worker's part of the queue's limit over all workers is used "
+        "(`shared_limits`, `total_in_flight`).",
+    ),
+    Row(
+        name="quota",
+        about=About.TYPE,
+        keeps=True,
+        on=lambda settings, kind: (
+            settings.shared_limits and (kind.in_flight, kind.rate_limit) != (None, None)
+        ),
+        says="This worker's part of the type's limit over all workers is used.",
+    ),
+    Row(
+        name="suspected_poison",
+        about=About.TYPE,
+        says="A worker has died with the task, and another such task is at work. They run one by "
+        "one.",
+    ),
+    Row(
+        name="batch",
+        about=About.TYPE,
+        on=lambda _, kind: bool(kind.batch and kind.batch_wait),
+        says="The task's batch is not full yet (`batch_wait`).",
+    ),
+    Row(
+        name="key_slots",
+        about=About.KEY,
+        on=lambda _, kind: kind.per_key is not None,
+        says="As many tasks of the same key are at work as `per_key` allows, here or elsewhere.",
+    ),
+    Row(
+        name="key_rate",
+        about=About.KEY,
+        on=lambda _, kind: kind.rate_per_key is not None,
+        says="A task of the same key has just started (`rate_per_key`).",
+    ),
+    Row(
+        name="fair_share",
+        about=About.KEY,
+        each_type=False,
+        on=lambda settings, _: settings.fair_share,
+        says="The task's key has had more than its share of the slots (`fair_share`).",
+    ),
+    Row(
+        name="known_type",
+        about=About.TASK,
+        says="No worker has a handler for the task type.",
+    ),
+    Row(
+        name="held",
+        about=About.TASK,
+        says="A worker has just claimed the task, or was just refused it.",
+    ),
+    Row(
+        name="expired",
+        about=About.TASK,
+        says="The task's deadline is over: it is shed.",
+    ),
+    Row(
+        name="damaged",
+        about=About.TASK,
+        says="The item cannot be read as a task. It goes to FAILURE with the reason.",
+    ),
+    Row(
+        name="unchanged",
+        about=About.TASK,
+        says="After the claim: the task was cancelled, or put anew as another type.",
+    ),
+)
+"""The gates. Between them and the start of a task stand the order (``backlog.claim_order``, and the
+excess of ``fair_share``) and ``BY_THE_TABLE``."""
+
+BY_THE_TABLE: Final = {
+    "waits": "The task is still PENDING, and its deadline is not over (`still_pending`).",
+    "key_slots": "One of the key's slots is free, or was left behind by a claim that has ended.",
+    "key_rate": "The key's last start is long enough ago.",
+}
+"""What the table itself decides, by the condition of the claim: whoever is told otherwise by a gate,
+or by an index that lags, is refused there."""

@@ -1,0 +1,35 @@
+"""The gate of outcomes that are not written yet. A slot is free as soon as its handler returns, and
+the outcome is written after that: this bounds how many wait to be written."""
+
+import math
+from typing import Final
+
+from lifoq.store.candidate import Candidate
+from lifoq.worker.gates.gate import Gate
+from lifoq.worker.gates.setup import ClaimedFacts, RunSetup
+
+MOST: Final = 1.5
+"""Calls per slot whose tasks are claimed and not all settled, at the most. More would take the
+processor's time and the connections from one another."""
+
+
+class Unsettled(Gate):
+    """Opens once an outcome is written."""
+
+    def __init__(self, claimed: ClaimedFacts, *, slots: int) -> None:
+        self._claimed = claimed
+        self._most = MOST * slots
+
+    def wait(self, row: Candidate, now: int) -> float:
+        return self.poll_wait(now)
+
+    def poll_wait(self, now: int) -> float:
+        return math.inf if self._claimed.unsettled_calls >= self._most else 0.0
+
+    def why(self, row: Candidate, now: int) -> str:
+        return f"outcomes are written slowly: {self._claimed.unsettled_calls} are on their way"
+
+
+def make(setup: RunSetup, _kind: None) -> Unsettled:
+    """Make the gate of a run."""
+    return Unsettled(setup.claimed, slots=setup.process.settings.in_flight)
