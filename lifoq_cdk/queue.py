@@ -37,8 +37,8 @@ from lifoq.metrics import Metric
 from lifoq.operating import deployment
 from lifoq.operating.deployment import Deployment
 from lifoq.targets.configured import Target
-from lifoq.worker.gates.known_type import Types
 from lifoq.worker.handlers.backoff import Backoff
+from lifoq.worker.known_types import Types
 from lifoq.worker.settings import UnknownTypes, WorkerSettings
 from lifoq_cdk import functions, known, limits
 from lifoq_cdk.access import OPERATE, PUT, READ, REPLACE, WORK, Access

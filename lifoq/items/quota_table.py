@@ -8,7 +8,7 @@ worker writes only over what it has read, so the quotas never add up to more tha
 ``docs/decisions/shared-limits.md`` has an example with numbers.
 
 A quota lasts for some seconds. **No lease of a started task reaches further than its worker's quota
-and one lease more** (see ``worker.limits.quota``). So whoever finds a quota run out for so long may
+and one lease more** (see ``worker.gates.quotas``). So whoever finds a quota run out for so long may
 take its slots: the leases of its tasks are over as well. A hand-over makes no tokens: what a shard
 holds goes back with it, and a shard of a lost worker comes back empty. What a shard gains while
 nobody has it is reckoned by the quota table's own time (see ``QuotaTable.time``).

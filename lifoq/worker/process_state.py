@@ -13,10 +13,10 @@ from lifoq.store.claims import Claims
 from lifoq.store.store import Store
 from lifoq.worker.backlog.claim_order import ClaimOrder
 from lifoq.worker.gates.gates import Gates
-from lifoq.worker.gates.known_type import Types
 from lifoq.worker.gates.setup import ProcessSetup
 from lifoq.worker.handlers import allowance
 from lifoq.worker.handlers.registry import Registry
+from lifoq.worker.known_types import Types
 from lifoq.worker.settings import WorkerSettings
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _kept(gates: Gates, name: str) -> "KeptLimits | None":
     from lifoq.worker.gates.adaptive.kept_limits import KeptLimits  # noqa: PLC0415
 
     searches = {task_type: capacity.search for task_type, capacity in capacities.items()}
-    return KeptLimits(searches, worker=name, lock=gates.lock, on_more=lambda: gates.on_free())
+    return KeptLimits(searches, worker=name, lock=gates.lock, on_more=gates.tell_free)
 
 
 def _renewals(gates: Gates) -> "Renewals | None":

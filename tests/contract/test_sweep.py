@@ -15,7 +15,7 @@ from lifoq.items.change import Change
 from lifoq.items.schema import DUE_INDEX, Attribute
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
-from lifoq.worker.gates.known_type import Types
+from lifoq.worker.known_types import Types
 
 ONLY_A = Types(only=frozenset({"a"}))
 

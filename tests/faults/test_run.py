@@ -30,7 +30,7 @@ from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Attribute
 from lifoq.items.task_error import TaskError
 from lifoq.testing.hosts import START
-from lifoq.worker.limits.limits import Limits
+from lifoq.worker.gates.gates import Gates
 from lifoq.worker.run.attempt import Attempt
 from tests.virtual.bench import SLOW, Bench
 from tests.virtual.machine import Machine
@@ -510,8 +510,8 @@ def test_a_task_for_which_too_little_time_is_left_is_passed_over_until_a_run_has
 ):
     bench.handle("a", timeout=5)
     bench.put("a", timeout=50)
-    tries, enter = [], Limits.enter
-    monkeypatch.setattr(Limits, "enter", lambda *terms: tries.append(1) or enter(*terms))
+    tries, enter = [], Gates.enter
+    monkeypatch.setattr(Gates, "enter", lambda *terms: tries.append(1) or enter(*terms))
     report = bench.run(time_limit=30)
     assert (report.claimed, report.remaining, len(tries)) == (0, True, 1)
     assert bench.run().succeeded == 1

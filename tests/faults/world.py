@@ -20,11 +20,11 @@ from lifoq.store.memory import MemoryTable
 from lifoq.store.store import Store
 from lifoq.store.table import Table
 from lifoq.testing.hosts import START
-from lifoq.worker.gates.known_type import Types
 from lifoq.worker.handlers.backoff import Backoff
 from lifoq.worker.handlers.context import Context
 from lifoq.worker.handlers.outcome import Done
 from lifoq.worker.handlers.registry import Registry
+from lifoq.worker.known_types import Types
 from lifoq.worker.processor import Processor
 from lifoq.worker.run.report import ProcessUnusable, RunReport
 from lifoq.worker.settings import WorkerSettings

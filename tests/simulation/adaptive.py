@@ -10,8 +10,8 @@ from typing import Any
 from unittest.mock import patch
 
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.adaptive.adaptive_concurrency import AdaptiveConcurrency
 from lifoq.worker.gates import refusals
+from lifoq.worker.gates.adaptive.adaptive_concurrency import AdaptiveConcurrency
 from lifoq.worker.gates.gate import Left
 from lifoq.worker.gates.refusals import Refusals
 from tests.simulation.history import Violation

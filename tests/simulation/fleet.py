@@ -10,7 +10,7 @@ from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.errors import StoreUnavailable
 from lifoq.items.schema import Attribute, Status
 from lifoq.store.store import Store
-from lifoq.worker.gates.known_type import Types
+from lifoq.worker.known_types import Types
 from lifoq.worker.processor import Processor
 from lifoq.worker.run.loop import NOTE_PATIENCE, REMAINING_PATIENCE, Run
 from lifoq.worker.run.report import ProcessUnusable, RunReport

@@ -5,8 +5,8 @@ import pytest
 
 from lifoq.basics.host import SYSTEM
 from lifoq.worker.handlers.registry import TaskType
-from lifoq.worker.limits.limits import Limits
 from lifoq.worker.run.call import Call
+from tests.gates import gates_of, row
 
 
 def sync_handler(_payloads, _contexts):
@@ -19,15 +19,15 @@ async def async_handler(_payloads, _contexts):
 
 @pytest.fixture
 def limits():
-    return Limits([], in_flight=1, rate_limit=None, host=SYSTEM)
+    return gates_of([], in_flight=1)
 
 
 def call_for_a_and_c(limits, handler):
     """Return a call that two tasks have joined, and that a third has left."""
     is_async = handler is async_handler
     kind = TaskType(name="mail", handler=handler, is_async=is_async, batch=3)
-    assert limits.enter(kind.name)
-    call = Call(kind, ["a", "b", "c"], limits=limits, host=SYSTEM)
+    passed = limits.enter(row(kind.name), SYSTEM.monotonic())
+    call = Call(kind, ["a", "b", "c"], passed=passed, host=SYSTEM)
     call.join("a", 1)
     call.join("c", 3)
     call.leave("b")
@@ -39,9 +39,9 @@ def test_a_batch_hangs_once_the_time_of_all_its_tasks_is_over_but_not_by_one_tha
     call = call_for_a_and_c(limits, sync_handler)
     call.out_of_time("b")
     call.out_of_time("a")
-    assert not limits.full_of_hung
+    assert not limits.is_stuck
     call.out_of_time("c")
-    assert limits.full_of_hung
+    assert limits.is_stuck
 
 
 def test_an_async_batch_goes_on_for_a_task_that_did_not_ask_when_one_that_has_left_did(limits):

@@ -1,11 +1,9 @@
 """Fair shares: whose turn it is among keys."""
 
-from types import SimpleNamespace
-
 from lifoq.basics.host import MICROSECONDS
 from lifoq.store.candidate import Candidate
-from lifoq.worker.backlog.busy_keys import BusyKeys
-from lifoq.worker.backlog.fair_shares import MEMORY, FairShares
+from lifoq.testing.hosts import ManualHost
+from lifoq.worker.gates.fair_share import MEMORY, FairShare, FairShares
 
 
 def seconds(number):
@@ -51,13 +49,33 @@ def test_what_was_used_long_ago_is_forgotten():
 
 
 def test_a_claim_of_the_run_that_gave_nothing_is_not_held_against_its_key():
-    keys = BusyKeys({}.get, FairShares())
+    host = ManualHost()
+    gate = FairShare(FairShares(), host)
     row = Candidate(task_id="t", task_type="a", created=1, expires_at=10**18, key="k")
-    view = SimpleNamespace(keys={"k", "other"}, cursor=None)
-    keys.asks(row, 0)
-    assert keys.excess(view, seconds(1)).keys() == {"k"}
-    keys.not_started(row, seconds(1))
-    assert keys.excess(view, seconds(1_000)) == {}
+    token = gate.enter(row, host.monotonic())
+    host.advance(1)
+    gate.look({"k", "other"}, host.monotonic(), unread=False, has_read_behind=False)
+    assert gate.excess.keys() == {"k"}
+    gate.undo(token, after=1.0)
+    gate.look(
+        {"k", "other"}, host.monotonic() + seconds(1_000), unread=False, has_read_behind=False
+    )
+    assert gate.excess == {}
+
+
+def test_a_key_beyond_its_share_waits_only_while_others_may_be_overlooked():
+    host = ManualHost()
+    gate = FairShare(FairShares(), host)
+    row = Candidate(task_id="t", task_type="a", created=1, expires_at=10**18, key="flood")
+    gate.enter(row, host.monotonic())
+    host.advance(1)
+    for unread, has_read_behind, opens in (
+        (True, False, False),
+        (True, True, True),
+        (False, False, True),
+    ):
+        gate.look({"flood", "k"}, host.monotonic(), unread=unread, has_read_behind=has_read_behind)
+        assert (gate.wait(row, host.monotonic()) == 0) is opens
 
 
 def test_a_claim_that_gave_nothing_uses_nothing_and_a_new_run_holds_nothing():

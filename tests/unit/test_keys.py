@@ -5,11 +5,10 @@ import itertools
 from lifoq.basics.host import MICROSECONDS
 from lifoq.items.key_limit import KeyLimit
 from lifoq.store import key_starts
-from lifoq.store.candidate import Candidate
 from lifoq.store.key_starts import START_WITHIN, KeyStarts
 from lifoq.store.keyed_claims import KeyedClaims
 from lifoq.testing.hosts import ManualHost
-from lifoq.worker.backlog.busy_keys import FIRST_KEY_PAUSE, LONGEST_KEY_PAUSE, BusyKeys
+from lifoq.worker.gates.key_pauses import FIRST_KEY_PAUSE, LONGEST_KEY_PAUSE, KeyPauses
 
 
 def test_a_flood_of_a_busy_key_is_no_barrier_and_is_read_once(bench):
@@ -68,15 +67,12 @@ def test_a_key_that_another_worker_holds_is_passed_over_asked_for_seldom_and_ser
 
 
 def test_the_pauses_of_a_key_that_others_hold_grow_up_to_a_bound():
-    keys = BusyKeys({"a": KeyLimit(per_key=1)}.get)
-    row = Candidate(task_id="t", task_type="a", created=1, expires_at=10**18, key="k")
-    now, pauses = 0, []
+    keys, now, pauses = KeyPauses(), 0, []
     for _ in range(6):
-        keys.refused(row, now)
-        began = now
-        while keys.full("a", "k", now):
-            now += MICROSECONDS // 4
-        pauses.append((now - began) / MICROSECONDS)
+        keys.begin("k", now)
+        pauses.append(keys.wait("k", now))
+        now += round(pauses[-1] * MICROSECONDS)
+        assert keys.wait("k", now) == 0
     assert pauses == [
         FIRST_KEY_PAUSE,
         1,

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from lifoq import InvalidInput, Processor, Queue, Registry, WorkerSettings
-from lifoq.worker.gates.known_type import Types
 from lifoq.worker.handlers.backoff import Backoff
 from lifoq.worker.handlers.registry import TaskType, Terms
+from lifoq.worker.known_types import Types
 
 DOCS = Path(__file__).parents[2] / "docs"
 TERMS = {

@@ -16,7 +16,18 @@ import lifoq
 ROOT = Path(__file__).parents[2]
 LIBRARY = ("errors", "metrics", "basics", "items", "ingest", "store", "aws", "schedules", "health")
 LIBRARY += ("ends",)
-WORKER = ("handlers", "settings", "limits", "backlog", "process_state", "run", "sweep")
+WORKER = (
+    "handlers",
+    "settings",
+    "known_types",
+    "gates.adaptive",
+    "gates.quotas",
+    "gates",
+    "backlog",
+    "process_state",
+    "run",
+    "sweep",
+)
 LIBRARY += ("telemetry", *(f"worker.{room}" for room in WORKER), "worker", "targets")
 LIBRARY += ("environment", "client", "operating", "api")
 CLOUD = ("basics", "http_server", "tables", "table_rules", "service_rules", "functions", "events")

@@ -6,7 +6,7 @@ from lifoq import Lifetimes, NewTask, Registry, WorkerSettings
 from lifoq.store.memory import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
-from lifoq.worker.gates.known_type import Types
+from lifoq.worker.known_types import Types
 from lifoq.worker.sweep.stall_watch import STALL_PATIENCE, StallWatch, patience
 
 

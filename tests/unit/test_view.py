@@ -36,10 +36,14 @@ def behind(seen, *created, **terms):
     seen.behind(seen.cursor, shown, shown.rows)
 
 
-def order(seen, may_start=lambda _class: True):
+def every(_row):
+    return True
+
+
+def order(seen, is_open=every):
     """The rows in the order in which they would be started; they are gone then."""
     found = []
-    while (following := seen.next(may_start)) is not None:
+    while (following := seen.next(is_open)) is not None:
         seen.drop(following)
         found.append(following.created)
     return found
@@ -99,7 +103,7 @@ def test_whatever_comes_and_goes_rows_come_in_the_order_of_the_queue(moments, ne
 def test_suspected_poison_is_a_scheduling_class_of_its_own(seen):
     shown = Candidates(rows=(row(9, suspected_poison=True), row(8)), next=None)
     seen.front(shown, shown.rows)
-    assert order(seen, lambda scheduling_class: not scheduling_class[1]) == [8]
+    assert order(seen, lambda row: not row.suspected_poison) == [8]
     assert order(seen) == [9]
 
 
@@ -126,7 +130,7 @@ def test_of_many_rows_of_a_type_the_first_are_remembered_and_the_others_read_aga
 def test_a_type_that_must_not_start_is_left_where_it_is(seen):
     front(seen, 9, 8, more=False)
     seen.came_back(row(5, "b"))
-    assert order(seen, lambda scheduling_class: scheduling_class[0] == "b") == [5]
+    assert order(seen, lambda row: row.task_type == "b") == [5]
     assert order(seen) == [9, 8]
 
 
@@ -143,13 +147,13 @@ def test_before_a_key_with_too_much_is_taken_the_queue_is_read_on():
     seen = BacklogView(newest_first=True, now=0, key_of=lambda row: row.key)
     flood = (row(9, key="flood"), row(8, key="flood"))
     seen.front(Candidates(rows=flood, next=page(8).next), flood)
-    assert seen.next(lambda _: True, beyond_share=False).created == 9
+    assert seen.next(every).created == 9
     excess = {"flood": 1.0}
-    assert seen.next(lambda _: True, excess=excess, beyond_share=False) is None
-    assert seen.next(lambda _: True, excess=excess, beyond_share=True).created == 9
+    assert seen.next(every, lambda row: row.key not in excess, excess=excess) is None
+    assert seen.next(every, excess=excess).created == 9
     behind = (row(7, key="flood"), row(6, key="quiet"), row(5, key="quiet"))
     seen.behind(seen.cursor, Candidates(rows=behind, next=page(5).next), behind)
-    newest_of_quiet = seen.next(lambda _: True, excess=excess, beyond_share=True)
+    newest_of_quiet = seen.next(every, excess=excess)
     assert newest_of_quiet.created == 6
 
 
@@ -183,7 +187,7 @@ def test_however_many_keys_wait_to_choose_the_next_takes_no_longer(newest_first)
         seen.behind(seen.cursor, Candidates(rows=(), next=None), waiting)
 
         def choose():
-            chosen = seen.next(lambda _class: True, full=lambda _type, key: key == waiting[0].key)
+            chosen = seen.next(every, lambda row: row.key != waiting[0].key)
             assert chosen is waiting[1]
             seen.drop(chosen)
             seen.front(first, first.rows)

@@ -9,7 +9,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from lifoq.environment import Environment
 from lifoq.health.statistics import QueueStats
 from lifoq.metrics import Metric
-from lifoq.worker.gates.known_type import Types
+from lifoq.worker.known_types import Types
 from lifoq.worker.sweep.stall_watch import StallWatch, patience
 from lifoq.worker.sweep.sweep import Sweeper, SweepReport
 from lifoq_functions import started

@@ -1,13 +1,14 @@
 """The backlog: which task is next, and when to poll for more.
 
-    PollTiming ──when──▶ Poller ──asks──▶ BackgroundCalls ──▶ the index
-                           ▲                                     │
-                           └──────────── pages of rows ◀─────────┘
-                         Poller puts the rows into its BacklogView (kept in order by ViewIndex)
-                         and takes the next one from it, past the keys that BusyKeys names
+    next_poll ──when──▶ Poller ──asks──▶ BackgroundCalls ──▶ the index
+                          ▲                                     │
+                          └──────────── pages of rows ◀─────────┘
+                        Poller puts the rows into its BacklogView (kept in order by ViewIndex)
+                        and takes the next one from it that the gates let pass
 
-``claim_order`` chooses the end of the queue, ``fair_shares`` the key that is served next, and
-``batches`` how many tasks share a call. ``claimed_tasks`` are those that the run has already, and
-``known_types`` those types that this worker has handlers for. ``poll_timing`` begins with how a run
-decides that the queue is empty.
+``facts`` is what has happened, and pure functions of it: when the next poll is due, and whether the
+queue is believed to be empty. It begins with how a run decides that, and ends. ``promotions`` is
+the same for tasks that fall due. ``claim_order`` chooses the end of the queue; within it the view
+goes by place, and by the excess of keys beyond their fair share. ``claimed_tasks`` are those that
+the run has already.
 """

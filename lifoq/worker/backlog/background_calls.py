@@ -18,8 +18,8 @@ from lifoq.items.schema import Attribute, Status
 from lifoq.store.candidate import Candidate, Candidates
 from lifoq.store.store import Store
 from lifoq.store.table import Cursor
-from lifoq.worker.gates.known_type import Types
 from lifoq.worker.gates.quotas.renewal_answer import RenewalAnswer
+from lifoq.worker.known_types import Types
 
 if TYPE_CHECKING:
     from lifoq.worker.gates.adaptive.kept_limits import KeptLimits  # not where no type is adaptive

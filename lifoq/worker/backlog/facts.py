@@ -10,12 +10,12 @@ How a run decides that the queue is empty, and ends:
 4. NOTHING is confirmed if nothing that the run knows of has changed since the first of these pages
    was asked for. Then the queue is empty since now; since the kick, if the run has claimed and
    promoted nothing yet.
-5. A start, a task that waits and a task that comes back end that. After an attempt was settled, which
-   may have put follow-ups, the queue is polled once more, and watched for half of ``linger`` from
-   then on at the least.
+5. A start, a task that waits and a task that comes back end that. An attempt that was settled may
+   have put follow-ups: the queue is polled once more, and watched for half of ``linger`` from then
+   on at the least.
 6. ``linger`` after the queue became empty it is believed to be (``believed_at``). The run is over
-   then if it holds no task; but not before ``Promotions.awaited_until``, where a retry of its own is
-   due soon.
+   then if it holds no task; but not before ``Promotions.awaited_until``, where a retry of its own
+   is due soon.
 7. Only where this is not believed does the end of the run ask the table whether tasks wait. A tail
    call follows if some do.
 
@@ -58,10 +58,10 @@ class Found(Enum):
 def judge(
     *, started: bool, seen_all: bool, waits: bool, promoting: bool, shows_claimed: bool
 ) -> tuple[Found, ...]:
-    """Return what the pages of a poll so far tell. ``started``: at least one task was. ``seen_all``:
-    all of the queue was read. ``waits``: rows are left that must not start. ``promoting``: due tasks
-    are on their way into the queue. ``shows_claimed``: the index still shows a task that this run
-    has, or has just had."""
+    """Return what the pages of a poll so far tell. ``started``: at least one task was.
+    ``seen_all``: all of the queue was read. ``waits``: rows are left that must not start.
+    ``promoting``: due tasks are on their way into the queue. ``shows_claimed``: the index still
+    shows a task that this run has, or has just had."""
     if started:
         return (Found.STARTED, Found.BLOCKED) if seen_all and waits else (Found.STARTED,)
     if promoting or waits or shows_claimed:
@@ -236,8 +236,8 @@ def _pause(first: float, growth: float, times: int, *, most: float) -> float:
 
 
 def believed_at(facts: Facts, *, linger: float | None) -> int | None:
-    """Return the moment at which the queue has been empty for so long that this is believed. None if
-    it was not empty. ``linger``: seconds for which an empty queue is watched; None: for ever."""
+    """Return the moment at which the queue has been empty for so long that this is believed. None
+    if it was not empty. ``linger``: seconds for which an empty queue is watched; None: for ever."""
     if facts.empty_since is None or linger is None or not facts.confirmed:
         return None
     watched = microseconds(linger)

@@ -1,5 +1,5 @@
-"""The gate of a batch: tasks of a type with ``batch_wait`` wait for one another, until their batch is
-full or the first of them has waited for long enough.
+"""The gate of a batch: tasks of a type with ``batch_wait`` wait for one another, until their batch
+is full or the first of them has waited for long enough.
 
 A task waits in the queue until its batch begins. So it is not claimed yet, other workers may take
 it, and it takes no slot from tasks of other types.

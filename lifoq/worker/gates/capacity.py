@@ -1,5 +1,5 @@
-"""The gate of capacity: as many tasks of a type at a time as the downstream was found to take, where
-the type has ``adaptive_concurrency``. ``adaptive`` has the search."""
+"""The gate of capacity: as many tasks of a type at a time as the downstream was found to take,
+where the type has ``adaptive_concurrency``. ``adaptive`` has the search."""
 
 from typing import Any
 

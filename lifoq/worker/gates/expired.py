@@ -1,5 +1,5 @@
-"""The gate of the shedding deadline: past it a waiting task is never claimed, however late TTL deletes
-it."""
+"""The gate of the shedding deadline: past it a waiting task is never claimed, however late TTL
+deletes it."""
 
 import math
 from collections.abc import Callable

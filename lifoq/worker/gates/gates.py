@@ -38,7 +38,7 @@ class Pass:
         with self._gates.lock:
             for gate, token in self._entered:
                 gate.undo(token, after=after)
-        self._gates.on_free()
+        self._gates.tell_free()
 
     def hangs(self) -> None:
         """Note that the handler goes on, though its time is over."""
@@ -51,7 +51,7 @@ class Pass:
         with self._gates.lock:
             for gate, token in self._entered:
                 gate.leave(token, left)
-        self._gates.on_free()
+        self._gates.tell_free()
 
 
 class Gates:
@@ -77,6 +77,10 @@ class Gates:
             kind.name: [row.make(setup, kind) for row in of_type if row.on(setup.settings, kind)]
             for kind in setup.registry
         }
+
+    def tell_free(self) -> None:
+        """Tell the run that goes on that a task may start."""
+        self.on_free()
 
     def of(self, task_type: str) -> list[Gate]:
         """Return the gates that a task of this type passes."""

@@ -1,6 +1,6 @@
 """Pauses of keys that other workers hold or start. A run learns of them when a claim is refused.
-From then on it leaves that key alone, until a task of the key has ended here or a pause is over. The
-pause grows with each refusal."""
+From then on it leaves that key alone, until a task of the key has ended here or a pause is over.
+The pause grows with each refusal."""
 
 from typing import Final
 

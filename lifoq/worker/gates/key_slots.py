@@ -1,6 +1,6 @@
-"""The gate of a key's slots: so many tasks of a type with the same key are TAKEN at a time, over all
-workers (``per_key``). The table itself decides, by the condition of the claim; this gate keeps the
-run from asking in vain."""
+"""The gate of a key's slots: so many tasks of a type with the same key are TAKEN at a time, over
+all workers (``per_key``). The table itself decides, by the condition of the claim; this gate keeps
+the run from asking in vain."""
 
 import math
 from typing import Any

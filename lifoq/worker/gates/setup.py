@@ -13,7 +13,7 @@ from lifoq.worker.settings import WorkerSettings
 if TYPE_CHECKING:
     from lifoq.store.key_starts import KeyStarts
     from lifoq.worker.gates.gate import Gate
-    from lifoq.worker.gates.known_type import Types
+    from lifoq.worker.known_types import Types
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,8 +34,8 @@ class TimeLeft(Gate):
         return 0.0 if now <= self._latest_start else math.inf
 
     def why(self, row: Candidate, now: int) -> str:
-        needed = spoken(self.seconds(None))
-        return f"the run has less time left than a {self._kind.name} may take, {needed}; the next run starts it"
+        takes = f"a task of type {self._kind.name} may take {spoken(self.seconds(None))}"
+        return f"{takes}, and the run has less time left; the next run starts it"
 
     def may_begin(self, row: Candidate, claim: Claim | None, now: int) -> bool:
         task = row if claim is None else claim.task

@@ -2,9 +2,9 @@
 
     ┌─ the thread of the run ───────────────────────────────────────────────────┐
     │ loop.Run: takes a message or waits for a timer, decides, makes no call    │
-    │   may one start? Limits         which is next? Poller                     │
-    │   when to poll? PollTiming      which tasks has it? ClaimedTasks          │
-    │   can it go on? CircuitBreaker  which keys wait? BusyKeys                 │
+    │   may it start? RunGates        which is next? Poller                     │
+    │   when to poll? Facts           which tasks has it? ClaimedTasks          │
+    │   can it go on? CircuitBreaker                                            │
     └──┬─────────────────────────────────────────────────────────────────▲──────┘
        │ starts a thread for each                             mailbox    │
        │                                                                 │

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from lifoq.basics.host import Host, Mailbox
-from lifoq.worker.handlers.registry import TaskType
 from lifoq.worker.gates.adaptive.load_signal import LoadSignal
 from lifoq.worker.gates.gate import Left
 from lifoq.worker.gates.gates import Pass
+from lifoq.worker.handlers.registry import TaskType
 
 if TYPE_CHECKING:
     from lifoq.telemetry.calls import CallSpan  # not where nobody traces

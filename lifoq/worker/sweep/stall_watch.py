@@ -14,8 +14,8 @@ from lifoq.health.statistics import CAP
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.store.reads import Reads
 from lifoq.store.table import Span
-from lifoq.worker.gates.known_type import ALL_TYPES, Types
 from lifoq.worker.handlers.registry import Registry
+from lifoq.worker.known_types import ALL_TYPES, Types
 from lifoq.worker.settings import WorkerSettings
 
 STALL_PATIENCE: Final = 300.0

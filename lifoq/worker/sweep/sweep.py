@@ -25,9 +25,9 @@ from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import Task
 from lifoq.store.store import Store
 from lifoq.store.table import Cursor
-from lifoq.worker.gates.known_type import ALL_TYPES, Types
 from lifoq.worker.handlers import allowance
 from lifoq.worker.handlers.registry import Registry
+from lifoq.worker.known_types import ALL_TYPES, Types
 from lifoq.worker.sweep.stall_watch import StallWatch
 
 log = logging.getLogger("lifoq.sweep")

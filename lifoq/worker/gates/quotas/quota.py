@@ -128,11 +128,11 @@ class Quota(Gate):
         return 0.0 if grows else self._wait(now)
 
     def why(self, row: Candidate, now: int) -> str:
-        whose = f"task type {self.limit}" if self.limit else "the queue"
-        most = self.shared
+        whose, most = f"task type {self.limit}" if self.limit else "the queue", self.shared
         said = [] if most.in_flight is None else [f"{most.in_flight} tasks at a time"]
         said += [] if most.rate is None else [f"{most.rate:g} starts per second"]
-        return f"{whose} is limited to {' and '.join(said)} over all workers, and this one's part is used"
+        limit = " and ".join(said)
+        return f"{whose} is limited to {limit} over all workers; this worker's part of it is used"
 
     def may_begin(self, row: Candidate, claim: Claim | None, now: int) -> bool:
         """Return False once the quota has run out."""

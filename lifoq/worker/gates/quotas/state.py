@@ -87,30 +87,35 @@ class QuotaState:
         lasts = self.usable_until
         if grant.sent is not None:
             lasts = grant.sent + microseconds(QUOTA_LASTS)
-        has = replace(self, has=grant.has, fair=grant.fair, usable_until=lasts)
-        has = has._refused(now, *map(lt, grant.has, self.wants))
+        slots, shards = map(lt, grant.has, self.wants)
+        after = self._answered(now, slots_refused=slots, shards_refused=shards)
         in_table = grant.has != NONE or self.wants != NONE
         keeps = Amount(max(inside, grant.fair.slots), grant.fair.shards)
         if any(map(lt, keeps, grant.has)):
             due_at: float = now  # others wait for the rest
         else:
             due_at = now + microseconds(RENEW_EVERY) if in_table else math.inf
-        return replace(has, in_quota_table=in_table, due_at=due_at)
+        return replace(
+            after,
+            has=grant.has,
+            fair=grant.fair,
+            usable_until=lasts,
+            in_quota_table=in_table,
+            due_at=due_at,
+        )
 
     def failed(self, now: int) -> "QuotaState":
         """The renewal has failed: all that it asked for counts as refused for a while."""
         again = self.in_quota_table or self.wants != NONE
         due_at = now + microseconds(RENEW_EVERY) if again else math.inf
-        return replace(self._refused(now, True, True), due_at=due_at)
+        after = self._answered(now, slots_refused=True, shards_refused=True)
+        return replace(after, due_at=due_at)
 
     def usable(self, now: int) -> bool:
         """Return True until the quota has run out."""
         return now < self.usable_until
 
-    def _refused(self, now: int, *kinds: bool) -> "QuotaState":
-        until = now + microseconds(REFUSED_FOR)
-        slots, shards = (
-            until if refused else before
-            for refused, before in zip(kinds, self.refused_until, strict=True)
-        )
-        return replace(self, refused_until=(slots, shards), renewing=False, answer_by=0)
+    def _answered(self, now: int, *, slots_refused: bool, shards_refused: bool) -> "QuotaState":
+        until, (slots, shards) = now + microseconds(REFUSED_FOR), self.refused_until
+        refused = (until if slots_refused else slots, until if shards_refused else shards)
+        return replace(self, refused_until=refused, renewing=False, answer_by=0)

@@ -1,0 +1,402 @@
+"""The gates: what may hold a waiting task back, each for itself, in their order, and together, on a
+clock that the test moves."""
+
+import ast
+import math
+from importlib import import_module
+from itertools import takewhile
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from lifoq.items.change import Change
+from lifoq.items.quota_table import QUOTA_LASTS
+from lifoq.store.store import Store
+from lifoq.testing.hosts import ManualHost
+from lifoq.worker.gates import gates, table
+from lifoq.worker.gates.gate import Gate, Left
+from lifoq.worker.gates.gates import Gates, RunGates
+from lifoq.worker.gates.quotas.renewals import Renewals
+from lifoq.worker.gates.quotas.state import RENEW_EVERY, RENEWAL_PATIENCE
+from lifoq.worker.gates.rate import Rate
+from lifoq.worker.gates.refusals import PROBE_AFTER
+from lifoq.worker.gates.setup import RunSetup
+from lifoq.worker.known_types import Types
+from tests.gates import gates_of, row
+
+ROW = row()
+FOLDER = Path(gates.__file__).parent
+
+
+# The table
+
+
+def test_each_gate_has_a_row_in_the_table_and_each_row_its_gate():
+    """A gate that was forgotten in the table would hold nothing back."""
+    made = {
+        path.stem
+        for path in FOLDER.glob("*.py")
+        if any(
+            isinstance(node, ast.FunctionDef) and node.name == "make"
+            for node in ast.parse(path.read_text()).body
+        )
+    }
+    assert {each.name for each in table.ROWS} == made
+    for each in table.ROWS:
+        assert callable(import_module(f"lifoq.worker.gates.{each.name}").make)
+
+
+def test_each_gate_of_the_table_has_its_line_on_the_page():
+    page = Path("docs/waiting.md").read_text()
+    for each in table.ROWS:
+        assert f"`{each.name}`" in page, f"docs/waiting.md lacks the gate {each.name}"
+        assert each.says in " ".join(page.split()), (
+            f"docs/waiting.md tells another reason of {each.name}"
+        )
+
+
+def test_only_the_gates_that_are_on_are_asked():
+    of_plain = [gate.name for gate in gates_of([("a", {})]).of("a")]
+    assert of_plain == ["slots", "refusals"]
+    terms = {"in_flight": 2, "rate_limit": 5, "adaptive_concurrency": True}
+    names = [gate.name for gate in gates_of([("a", terms)], rate_limit=9).of("a")]
+    assert names == ["slots", "rate", "slots", "rate", "refusals", "capacity"]
+    shared = gates_of([("a", terms)], rate_limit=9, shared_limits=True)
+    names = [gate.name for gate in shared.of("a")]
+    assert names == ["slots", "quota", "refusals", "capacity", "quota"]
+
+
+# One by one
+
+
+def taken(gate: Gate, host: ManualHost, number: int) -> int:
+    """Enter so many times at most; return how often the gate was open."""
+    entered = 0
+    while entered < number and gate.wait(ROW, host.monotonic()) == 0:
+        gate.enter(ROW, host.monotonic())
+        entered += 1
+    return entered
+
+
+def test_a_rate_lets_a_seconds_worth_through_at_once_and_then_its_rate():
+    host = ManualHost()
+    rate = Rate(5, now=host.monotonic())
+    assert taken(rate, host, 100) == 5
+    assert rate.wait(ROW, host.monotonic()) == pytest.approx(0.2)
+    host.advance(0.19)
+    assert taken(rate, host, 100) == 0
+    host.advance(0.02)
+    assert taken(rate, host, 100) == 1
+
+
+def test_a_start_that_is_undone_can_be_made_again_and_late_lets_no_two_begin_together():
+    host = ManualHost()
+    rate = Rate(0.5, now=host.monotonic())
+    assert taken(rate, host, 1) == 1
+    rate.undo(None, after=0)
+    assert taken(rate, host, 9) == 1  # a claim that is answered late
+    host.advance(2.1)
+    assert taken(rate, host, 1) == 1
+    rate.undo(None, after=2.1)  # it was refused
+    assert taken(rate, host, 9) == 0
+
+
+def test_a_worker_that_is_full_uses_up_no_rate():
+    host = ManualHost()
+    own = gates_of([("a", {"rate_limit": 2})], host=host, in_flight=1)
+    passed = own.enter(ROW, host.monotonic())
+    assert own.enter(ROW, host.monotonic()) is None
+    passed.leave(Left())
+    assert own.enter(ROW, host.monotonic()) is not None
+
+
+def enter_all(own: Gates, host: ManualHost, number: int) -> list[gates.Pass]:
+    """Enter so many times, as long as the gates are open."""
+    tries = (own.enter(ROW, host.monotonic()) for _ in range(number))
+    return list(takewhile(bool, tries))
+
+
+def test_as_many_enter_as_stayed_when_others_were_refused_and_later_one_more_is_tried():
+    host = ManualHost()
+    own = gates_of([("a", {})], host=host, in_flight=10)
+    inside = enter_all(own, host, 20)
+    assert len(inside) == 10
+    for passed in inside[:8]:
+        passed.leave(Left(refused=True))
+    inside = inside[8:]
+    assert enter_all(own, host, 20) == []
+    for _ in range(PROBE_AFTER):
+        inside.pop().leave(Left())
+        inside += enter_all(own, host, 1)
+        assert len(inside) == 2
+    assert len(enter_all(own, host, 20)) == 1
+
+
+def test_a_downstream_that_takes_nothing_is_tried_once_a_second():
+    host = ManualHost()
+    own = gates_of([("a", {})], host=host, in_flight=10)
+    for passed in enter_all(own, host, 10):
+        passed.leave(Left(refused=True))
+    tried = 0
+    for _ in range(100):
+        for passed in enter_all(own, host, 1):
+            tried += 1
+            passed.leave(Left(refused=True))
+        host.advance(0.1)
+    assert tried == 9
+
+
+# Those of a run, and their reasons
+
+
+class Claimed:
+    """Plays the tasks that a run has."""
+
+    def __init__(self) -> None:
+        self.ids, self.keys = set(), {}
+        self.unsettled_calls, self.has_suspected_poison = 0, False
+
+    def has(self, task_id, now):
+        return task_id in self.ids
+
+    def of_key(self, task_type, key):
+        return self.keys.get(key, (0, 0))
+
+
+class World:
+    """The gates of one run, and what they ask."""
+
+    def __init__(self, **terms) -> None:
+        self.host, self.claimed, self.over = ManualHost(), Claimed(), None
+        self.like, settings = [], terms.pop("settings", {})
+        kinds = [("a", terms)]
+        process = gates_of(kinds, host=self.host, **settings)
+        self.process = process
+        kind_of = {kind.name: kind for kind in process.setup.registry}.get
+        self.run = RunGates(
+            process,
+            RunSetup(
+                process=process.setup,
+                kind_of=lambda name: kind_of(name) or kind_of("a"),
+                types=Types.of(process.setup.registry, process.setup.settings),
+                claimed=self.claimed,
+                claiming=SimpleNamespace(claims_no_more=lambda _now: self.over),
+                rows_like=lambda _row: iter(self.like),
+                clock=self.host.now,
+                ends_at=self.host.monotonic() + 100 * 10**6,
+                key_starts=None,
+            ),
+        )
+
+    def reasons(self, waiting=ROW):
+        return self.run.reasons(waiting, self.host.monotonic())
+
+
+def fill_slots(world):
+    enter_all(world.process, world.host, 9)
+
+
+def poison(world):
+    world.claimed.has_suspected_poison = True
+
+
+def hold_key(world):
+    world.claimed.keys["k"] = (0, 1)
+
+
+def claim_key(world):
+    world.claimed.keys["k"] = (1, 0)
+
+
+SITUATIONS = [
+    ("claiming", {}, lambda w: setattr(w, "over", "its time is over"), {}, "claims no more"),
+    ("time_left", {}, lambda w: w.host.advance(90), {}, "less time left"),
+    ("unsettled", {}, lambda w: setattr(w.claimed, "unsettled_calls", 99), {}, "written slowly"),
+    ("slots", {"settings": {"in_flight": 2}}, fill_slots, {}, "the worker is at its limit: 2 of 2"),
+    ("slots", {"in_flight": 1}, fill_slots, {}, "task type a is at its limit: 1 of 1"),
+    ("rate", {"rate_limit": 3}, fill_slots, {}, "task type a starts 3 tasks per second"),
+    ("suspected_poison", {}, poison, {"suspected_poison": True}, "one by one"),
+    ("key_slots", {"per_key": 1}, hold_key, {"key": "k"}, "its key k is busy"),
+    ("key_rate", {"rate_per_key": 2}, claim_key, {"key": "k"}, "starts 2 tasks per second"),
+    ("known_type", {}, lambda _w: None, {"task_type": "b"}, "no handler for task type b"),
+    ("held", {}, lambda w: w.claimed.ids.add("t"), {}, "just claimed it"),
+    ("expired", {}, lambda _w: None, {"expires_at": 1}, "its deadline is over"),
+    ("damaged", {}, lambda _w: None, {"damage": "taskKey is not a string"}, "taskKey is not"),
+]
+
+
+def test_each_gate_holds_back_and_says_why():
+    for name, terms, happens, of_row, told in SITUATIONS:
+        world = World(**terms)
+        waiting = row(**of_row)
+        happens(world)
+        told_of = dict(world.reasons(waiting))
+        assert told in told_of[name], (name, told_of)
+
+
+def test_two_gates_at_a_time_are_told_in_the_order_of_the_table():
+    world = World(per_key=1, settings={"in_flight": 1})
+    fill_slots(world)
+    hold_key(world)
+    assert [name for name, _ in world.reasons(row(key="k"))] == ["slots", "key_slots"]
+    assert World().reasons() == []
+
+
+def test_a_batch_waits_until_it_is_full_or_its_first_has_waited_for_long_enough():
+    world = World(batch=3, batch_wait=5)
+    now = world.host.now()
+    world.like = [row(task_id=f"t{n}", created=now) for n in range(2)]
+    assert world.run.class_wait(world.like[0], world.host.monotonic()) == pytest.approx(5)
+    ((name, why),) = world.reasons(world.like[0])
+    assert (name, "batch of 3 is not full" in why) == ("batch", True)
+    world.host.advance(5)
+    assert world.run.class_is_open(world.like[0], world.host.monotonic())
+    world.like.append(row(task_id="t2", created=world.host.now()))
+    world.like[0] = row(task_id="t0", created=world.host.now())
+    assert world.run.class_is_open(world.like[0], world.host.monotonic())
+
+
+def test_after_the_claim_the_gates_are_asked_again():
+    world = World(timeout=10)
+    now = world.host.monotonic()
+    task = SimpleNamespace(task_type="a", cancel_asked=None, preview={})
+    claim = SimpleNamespace(task=task, begin_by=math.inf)
+    assert world.run.refuses(ROW, claim, now) is None
+    task.cancel_asked = 1
+    assert world.run.refuses(ROW, claim, now) == "unchanged"
+    task.cancel_asked, task.task_type = None, "b"
+    assert world.run.refuses(ROW, claim, now) == "unchanged"
+    world.host.advance(90)
+    assert world.run.refuses(ROW, None, world.host.monotonic()) == "time_left"
+
+
+# A share of a limit that holds over all workers
+
+LEASE = 30.0
+
+
+class Sharer:
+    """One of the workers that share a limit on tasks of type a, or on all."""
+
+    def __init__(
+        self,
+        store: Store,
+        host: ManualHost,
+        *,
+        in_flight: int | None = None,
+        rate: float | None = None,
+        total: int | None = None,
+    ) -> None:
+        self.host, terms = host, {"in_flight": in_flight, "rate_limit": rate}
+        self.gates = gates_of(
+            [("a", terms)], host=host, store=store, shared_limits=True, total_in_flight=total
+        )
+        self.renewals = Renewals(self.gates.named("quota"), self.gates.lock)
+
+    def enter(self) -> gates.Pass | None:
+        return self.gates.enter(ROW, self.host.monotonic())
+
+    def usable(self) -> bool:
+        now = self.host.monotonic()
+        return all(gate.may_begin(ROW, None, now) for gate in self.gates.of("a"))
+
+    def ask(self) -> None:
+        """A task waits, and is the next."""
+        if self.gates.wait(ROW, self.host.monotonic()) > 0:
+            assert not self.enter()
+
+    def due(self) -> list:
+        return self.renewals.due(self.host.monotonic())
+
+    def take_renewals(self) -> list[bool]:
+        """Make the renewals that are due while a task waits; whether more may start since."""
+        self.ask()
+        told = []
+        while renewals := self.due():
+            told += [self.renewals.take_answer(renewal()) for renewal in renewals]
+        return told
+
+    def starts(self) -> int:
+        """Start as many tasks as the gates let through, and return their number."""
+        return len(list(takewhile(bool, (self.enter() for _ in range(100)))))
+
+
+@pytest.mark.parametrize("limit", [{"in_flight": 2}, {"total": 2}], ids=["a type's", "the total"])
+def test_nothing_begins_on_a_quota_that_ran_out_and_no_lease_reaches_beyond_it(store, host, limit):
+    worker = Sharer(store, host, in_flight=limit.get("in_flight"), total=limit.get("total"))
+    assert not worker.enter()
+    assert worker.take_renewals() == [True]
+    assert worker.enter()
+    host.advance(QUOTA_LASTS - 1)
+    assert worker.usable()
+    assert worker.renewals.lease("a", LEASE) == LEASE
+    host.advance(1)
+    assert not worker.usable()
+    assert not worker.enter()
+    host.advance(20)
+    assert worker.renewals.lease("a", LEASE) == pytest.approx(10)
+    host.advance(20)
+    assert worker.renewals.lease("a", LEASE) == 0
+
+
+def test_a_quota_lasts_from_when_it_was_asked_for_however_late_the_answer(store, host, monkeypatch):
+    worker, update = Sharer(store, host, in_flight=2), store.table.update
+
+    def slow(task_id: str, change: Change) -> None:
+        update(task_id, change)
+        host.advance(2)
+
+    monkeypatch.setattr(store.table, "update", slow)
+    worker.take_renewals()
+    assert worker.usable()
+    host.advance(QUOTA_LASTS - 2)
+    assert not worker.usable()
+
+
+@pytest.mark.parametrize(("in_flight", "stuck"), [(1, ["a"]), (2, [])])
+def test_handlers_that_hang_take_all_of_a_limit_only_where_no_more_of_it_may_be_had(
+    store, host, in_flight, stuck
+):
+    worker = Sharer(store, host, in_flight=in_flight)
+    worker.take_renewals()
+    passed = worker.enter()
+    for _ in range(4):  # no other task waits: what is not used goes back
+        host.advance(RENEW_EVERY)
+        for renewal in worker.due():
+            worker.renewals.take_answer(renewal())
+    passed.hangs()
+    assert worker.gates.stuck_types == stuck
+
+
+def test_of_a_rate_that_is_divided_nothing_is_used_twice_while_an_answer_is_on_its_way(store, host):
+    first, second = (Sharer(store, host, rate=4) for _ in range(2))
+    for _ in range(2):  # at its second renewal the second worker insists
+        first.take_renewals()
+        second.take_renewals()
+        assert first.starts() > 0
+        host.advance(RENEW_EVERY)
+    (renewal,) = first.due()
+    first.renewals.take_answer(renewal())  # it hears what is fair
+    assert first.enter()  # one token is left
+    (renewal,) = first.due()
+    renewal()
+    second.take_renewals()
+    assert second.starts() == 0
+    host.advance(1)
+    assert (first.starts(), second.starts()) == (2, 2)
+
+
+def test_an_answer_that_a_later_renewal_has_overtaken_is_not_used(store, host):
+    first, second = (Sharer(store, host, in_flight=4) for _ in range(2))
+    first.ask()
+    (renewal,) = first.due()
+    answer = renewal()
+    second.take_renewals()
+    host.advance(RENEW_EVERY)
+    second.take_renewals()
+    host.advance(RENEWAL_PATIENCE - RENEW_EVERY)
+    first.take_renewals()
+    first.renewals.take_answer(answer)
+    second.take_renewals()
+    assert (first.starts(), second.starts()) == (2, 2)
