@@ -8,7 +8,7 @@ from tests.docs import durations
 
 NO_TIMES: Final = {
     *("MICROSECONDS", "NUMBER_BYTES", "IMPOSSIBLE", "ROWS_PER_SECOND"),
-    *("ATTEMPTS", "STARTS_MISSED", "START", "_LAST"),
+    *("ATTEMPTS", "MOST_KEYS_ASKED", "STARTS_MISSED", "START", "_LAST"),
 }
 """Numbers that are no durations, though what is said of them speaks of seconds."""
 FEW_WORDS: Final = 5

@@ -20,8 +20,6 @@ WORKER = (
     "handlers",
     "settings",
     "known_types",
-    "gates.adaptive",
-    "gates.quotas",
     "gates",
     "backlog",
     "process_state",

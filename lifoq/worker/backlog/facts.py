@@ -46,7 +46,7 @@ POLL_PATIENCE: Final = 1.0
 
 
 class Found(Enum):
-    """The sentences that the pages of a poll can say together."""
+    """The sentences that the pages of a poll can say."""
 
     STARTED = "tasks were started"
     BLOCKED = "tasks wait that must not start yet"
@@ -71,7 +71,7 @@ def judge(
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What has happened in a run, as far as it says when to poll. Each method returns the facts
+    """The events of a run, as far as they say when to poll. Each method returns the facts
     after one more thing has happened."""
 
     # Asked and answered.
@@ -85,14 +85,14 @@ class Facts:
 
     # Found.
     found: Found | None = None
-    """What the latest pages tell; None before the first."""
+    """The news of the latest pages; None before the first."""
     found_at: int
     opens_in: float = 0.0
     """Seconds until the first of the tasks that wait may start, as far as one can know."""
     blocked: int = 0
-    """Polls in a row that could start nothing, or failed."""
+    """The polls in a row that could start nothing, or failed."""
     empty: int = 0
-    """Polls that found nothing since the last start."""
+    """The polls that found nothing since the last start."""
 
     # Changed.
     stirred: bool = False

@@ -55,7 +55,7 @@ class Poller:
         self._first_page = first_page
 
         self.facts = Facts.of_start(now)
-        """What has happened, as far as it says when to poll. Written by the run, too."""
+        """The events that say when to poll. Written by the run, too."""
 
         # The poller's own: what it has read, and what it waits for.
         self._view = self._new_view(now)

@@ -35,16 +35,16 @@ class About(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Left:
-    """How a task has left: for gates that learn from it."""
+    """The way in which a task has left: for gates that learn from it."""
 
     refused: bool = False
     """True if the downstream had no room for it."""
     signal: LoadSignal = LoadSignal.UNTOLD
-    """What the end of the attempt says of the downstream's load."""
+    """The news of the downstream's load that the end of the attempt gives."""
     hung: bool = False
     """True if the task had been counted as hanging."""
     seconds: float | None = None
-    """How long the attempt took, for gates about a key; None if it was not started."""
+    """Seconds that the attempt took, for gates about a key; None if it was not started."""
     confirmed: bool = True
     """False if the outcome may not be written: the claim may still stand."""
 

@@ -18,7 +18,7 @@ CLOSED_PAUSE: Final = 1.0
 
 
 class Refusals(Gate):
-    """After a refusal no more enter than the downstream was working on. Once enough others have
+    """Lets in no more, after a refusal, than the downstream was working on. Once enough others have
     ended without one, one more is tried."""
 
     def __init__(self, host: Host, task_type: str) -> None:

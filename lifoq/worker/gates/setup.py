@@ -29,7 +29,7 @@ class ProcessSetup:
     of_worker: "dict[str, Gate]" = field(default_factory=dict)
     """The gates about the worker that were made before, by name."""
     from_run_to_run: dict[str, Any] = field(default_factory=dict)
-    """What gates of a run leave to those of the next one, by name."""
+    """The state that gates of a run leave to those of the next one, by name."""
 
 
 class ClaimedFacts(Protocol):

@@ -190,5 +190,5 @@ BY_THE_TABLE: Final = {
     "key_slots": "One of the key's slots is free, or was left behind by a claim that has ended.",
     "key_rate": "The key's last start is long enough ago.",
 }
-"""What the table itself decides, by the condition of the claim: whoever is told otherwise by a
+"""The decisions of the table itself, by the condition of the claim: whoever is told otherwise by a
 gate, or by an index that lags, is refused there."""
