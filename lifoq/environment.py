@@ -43,6 +43,8 @@ class Variable(StrEnum):
     """The SQS queue in which messages are put aside that no task can be made of."""
     LONG_TASKS = "LIFOQ_LONG_TASKS"
     """Groups of long workers, as ``lifoq.health.open_tasks`` writes them; or not set."""
+    DETAILED_METRICS = "LIFOQ_DETAILED_METRICS"
+    """Set where metrics are sent that are 0, too."""
     INGEST_MAPPING = "LIFOQ_INGEST_MAPPING"
     """The places in a message at which the terms of its task stand, as JSON."""
 
@@ -135,6 +137,11 @@ class Environment:
     def task_tokens(self) -> bool:
         """True if Step Functions are answered."""
         return Variable.TASK_TOKENS in self.variables
+
+    @property
+    def detailed_metrics(self) -> bool:
+        """True if metrics are sent that are 0, too."""
+        return Variable.DETAILED_METRICS in self.variables
 
     @property
     def deployed(self) -> datetime:

@@ -49,6 +49,12 @@ class Metric(StrEnum):
         metric.gauge = gauge
         return metric
 
+    @property
+    def is_silent_at_zero(self) -> bool:
+        """True if a value of 0 says no more than no value, so that it need not be sent: CloudWatch
+        bills a metric by the hours in which it is. A duration counts, also if it is 0."""
+        return self.gauge or self.unit is Unit.COUNT
+
     TASKS_CREATED = "TasksCreated", "tasks that the generator or the ingest function put"
     MESSAGES_REFUSED = (
         "MessagesRefused",
@@ -79,7 +85,6 @@ class Metric(StrEnum):
     LEASES_EXPIRED = "LeasesExpired", "tasks that the sweep took from a worker that had vanished"
     TAIL_CALLS = "TailCalls", "runs that ended with tasks left, and called the next"
     KICKS = "Kicks", "messages that wake the processor"
-    SWEEPS = "Sweeps", "runs of the sweep"
 
     WAIT = (
         "WaitSeconds",

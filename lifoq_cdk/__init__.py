@@ -1,6 +1,7 @@
 """lifoq as CDK constructs, for the CDK application of anybody."""
 
 from lifoq_cdk.alarms import AlarmThresholds
+from lifoq_cdk.all_queues import LifoqDashboard
 from lifoq_cdk.api import QueueApi
 from lifoq_cdk.functions import AsyncInvocation
 from lifoq_cdk.generator import Load, QueueGenerator, RecurringTask
@@ -23,6 +24,7 @@ __all__ = [
     "HttpsTarget",
     "LambdaTarget",
     "LifoQueue",
+    "LifoqDashboard",
     "Load",
     "LongTasks",
     "QueueApi",

@@ -18,8 +18,15 @@ from lifoq.basics.numbers import check_count
 from lifoq.errors import InvalidInput
 from lifoq.health.headline import State
 from lifoq.metrics import Metric
-from lifoq_cdk.burn_rate import burns_too_fast, check_objective, in_words
-from lifoq_cdk.metrics import MINUTE, QueueMetrics, of_table, total
+from lifoq_cdk.burn_rate import (
+    LONG,
+    burn_rate,
+    burns_too_fast,
+    check_objective,
+    in_words,
+    pairs_in_words,
+)
+from lifoq_cdk.metrics import MINUTE, QueueMetrics, of_table, refused, total
 
 RUNBOOK: Final = "docs/runbook.md in lifoq's repository"
 RUNBOOK_CONTEXT: Final = "lifoq:runbook"
@@ -49,13 +56,16 @@ class AlarmThresholds:
     """The share of tasks that should begin before their deadline, over 30 days. None: there is no
     alarm on it."""
     fewest_shed: int = 10
-    """Tasks that must have been shed in an hour, or in six, for that alarm to ring."""
+    """Tasks that must have been shed in an hour for that alarm to ring; with detailed monitoring,
+    in an hour or in six."""
     failures_per_minute: float = 0
     """Tasks that go to FAILURE in a minute."""
     idle_rounds_per_minute: float = 300
-    """Idle rounds a minute, for each processor that may run at a time."""
+    """Tail calls a minute, for each processor that may run at a time. A run makes one at the end of
+    its window, if tasks are left."""
     iterator_age: cdk.Duration = MINUTE
-    """The age of a change of the table before a function reads it."""
+    """The age of a change of the table before a function reads it: the task events function, and
+    the trigger with detailed monitoring."""
 
     def __post_init__(self) -> None:
         if self.begun_in_time is not None:
@@ -67,10 +77,18 @@ class AlarmThresholds:
 
 
 class AlarmBoard(Construct):
-    """Alarms that tell ``topic`` when they begin and when they end."""
+    """Alarms that tell ``topic`` when they begin and when they end.
 
-    def __init__(self, scope: Construct, construct_id: str, *, topic: sns.ITopic) -> None:
+    CloudWatch bills an alarm by the metrics that it reads. Unless the queue has detailed
+    monitoring, there is one alarm for each reason to look, and none that says the same again.
+    """
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, topic: sns.ITopic, detailed: bool = False
+    ) -> None:
         super().__init__(scope, construct_id)
+        self.detailed = detailed
+        """True if there are alarms, too, on what others tell a little later."""
         self._action = actions.SnsAction(topic)
         self._runbook = _runbook(self)
         self.names: list[str] = []
@@ -86,16 +104,22 @@ class AlarmBoard(Construct):
         comparison: cloudwatch.ComparisonOperator = _ABOVE,
         minutes: int = 1,
         silence: cloudwatch.TreatMissingData = cloudwatch.TreatMissingData.NOT_BREACHING,
+        section: str | None = None,
     ) -> cloudwatch.Alarm:
         """An alarm that rings when ``metric`` has been so for ``minutes`` in a row.
 
+        A metric that is 0 is not sent. By NOT_BREACHING that is what silence means, but where
+        periods are silent, CloudWatch looks for values a few periods further back. So an alarm may
+        end some minutes late, and its ``minutes`` may have silent ones in between.
+
         ``silence``: what it means that the metric tells nothing. Where that is MISSING, the alarm
-        rings by it, but not before the metric has told something.
+        rings by it, but not before the metric has told something. ``section``: the runbook's, if it
+        has not the alarm's name.
         """
         alarm = cloudwatch.Alarm(
             self,
             name,
-            alarm_description=f"{meaning} See {self._section(name)}",
+            alarm_description=f"{meaning} See {self._section(section or name)}",
             metric=metric,
             threshold=threshold,
             comparison_operator=comparison,
@@ -154,19 +178,17 @@ class AlarmBoard(Construct):
             threshold=0,
         )
 
-    def add_unlimited_function_alarms(self, functions: Sequence[lambda_.IFunction]) -> None:
-        """Add the alarms of functions whose concurrency is not reserved.
+    def add_event_alarms(self, functions: Sequence[lambda_.IFunction]) -> None:
+        """Add, with detailed monitoring, the alarms of functions that are invoked by events, and
+        whose concurrency is not reserved. Without it other alarms tell: an event that Lambda drops
+        is a dead letter, and where the account's concurrency is used up, no sweep runs either.
 
         The processor is not among them: at a reserved concurrency a kick that finds it busy is
         throttled, and dropped in the end; under load that is how kicks are coalesced.
         """
-        self.add(
-            "Throttles",
-            meaning="The account's concurrency is used up.",
-            metric=total("throttles", *(f.metric_throttles(period=MINUTE) for f in functions)),
-            threshold=0,
-            minutes=3,
-        )
+        if not self.detailed:
+            return
+        self.add_throttle_alarm(functions)
         self.add(
             "DroppedEvents",
             meaning="Lambda gave up on an event.",
@@ -180,6 +202,16 @@ class AlarmBoard(Construct):
             threshold=0,
         )
 
+    def add_throttle_alarm(self, functions: Sequence[lambda_.IFunction]) -> None:
+        """Add the alarm of functions that cannot start."""
+        self.add(
+            "Throttles",
+            meaning="The account's concurrency is used up.",
+            metric=total("throttles", *(f.metric_throttles(period=MINUTE) for f in functions)),
+            threshold=0,
+            minutes=3,
+        )
+
 
 def add_queue_alarms(
     board: AlarmBoard,
@@ -191,7 +223,7 @@ def add_queue_alarms(
     processors: int,
     table: dynamodb.ITable,
     trigger: lambda_.IFunction,
-    process_tasks: lambda_.IFunction,
+    sweep: lambda_.IFunction,
     trigger_topic: sns.ITopic,
 ) -> None:
     """Add the alarms that tell whether the queue does its work."""
@@ -202,17 +234,7 @@ def add_queue_alarms(
         threshold=thresholds.oldest_waiting_seconds(deadline_seconds),
         minutes=3,
     )
-    if thresholds.begun_in_time is not None:
-        board.add_composite(
-            "BurnRate",
-            meaning=f"{State.OVERLOADED.sentence} {in_words(thresholds.begun_in_time)}",
-            rule=burns_too_fast(
-                board,
-                metrics=metrics,
-                objective=thresholds.begun_in_time,
-                fewest_shed=thresholds.fewest_shed,
-            ),
-        )
+    _add_burn_rate(board, metrics=metrics, thresholds=thresholds)
     board.add(
         "TaskFailures",
         meaning=State.FAILING.sentence,
@@ -239,8 +261,9 @@ def add_queue_alarms(
     board.add(
         "SweepMissing",
         meaning="The sweep does not run: lost kicks and expired leases stay.",
-        # CloudWatch looks back over some periods before it says that there is no data.
-        metric=metrics.count(Metric.SWEEPS).with_(period=cdk.Duration.minutes(2 * sweep_minutes)),
+        # Lambda's own count, which costs nothing. A sweep that runs and fails, FunctionErrors
+        # tells. CloudWatch looks back over some periods before it says that there is no data.
+        metric=sweep.metric_invocations(period=cdk.Duration.minutes(2 * sweep_minutes)),
         threshold=1,
         comparison=_BELOW,
         silence=cloudwatch.TreatMissingData.MISSING,
@@ -248,28 +271,20 @@ def add_queue_alarms(
     board.add(
         "RunawayLoop",
         meaning="Processor and trigger call each other far more often than there is work.",
-        metric=cloudwatch.MathExpression(
-            # A run that claims something is worth its invocation; under a trickle of tasks that is
-            # one for each. A tail call comes once in a window.
-            expression="MAX([FILL(runs, 0) - FILL(claimed, 0), FILL(tailcalls, 0)])",
-            using_metrics={
-                "claimed": metrics.count(Metric.TASKS_CLAIMED),
-                "runs": process_tasks.metric_invocations(period=MINUTE),
-                "tailcalls": trigger_topic.metric_number_of_messages_published(period=MINUTE),
-            },
-            label="idle rounds per minute",
-            period=MINUTE,
-        ),
+        # A tail call comes once in a window. Idle runs need no count: each watches the queue for a
+        # fifth of a second, so a processor makes 300 a minute at the most, whatever wakes it.
+        metric=trigger_topic.metric_number_of_messages_published(period=MINUTE),
         threshold=thresholds.idle_rounds_per_minute * processors,
         minutes=3,
     )
-    board.add(
-        "IteratorAge",
-        meaning="The trigger lags behind the table's stream.",
-        metric=iterator_age(trigger),
-        threshold=thresholds.iterator_age.to_milliseconds(),
-        minutes=3,
-    )
+    if board.detailed:
+        board.add(
+            "IteratorAge",
+            meaning="The trigger lags behind the table's stream.",
+            metric=iterator_age(trigger),
+            threshold=thresholds.iterator_age.to_milliseconds(),
+            minutes=3,
+        )
     board.add(
         "TableThrottled",
         meaning="DynamoDB throttles the table or an index: the queue is at its ceiling.",
@@ -277,9 +292,37 @@ def add_queue_alarms(
             "throttled",
             *of_table(table, "ReadThrottleEvents").values(),
             *of_table(table, "WriteThrottleEvents").values(),
-        ),
+        )
+        if board.detailed
+        # A claim and an outcome, each an update: it is refused where the table or one of its
+        # indexes cannot take it, and the processor makes the most of a queue's writes.
+        else refused(table, "UpdateItem"),
         threshold=0,
         minutes=3,
+    )
+
+
+def _add_burn_rate(
+    board: AlarmBoard, *, metrics: QueueMetrics, thresholds: AlarmThresholds
+) -> None:
+    """Add the alarm on tasks that are shed faster than the objective allows."""
+    objective, fewest = thresholds.begun_in_time, thresholds.fewest_shed
+    if objective is None:
+        return
+    if board.detailed:
+        board.add_composite(
+            "BurnRate",
+            meaning=f"{State.OVERLOADED.sentence} {pairs_in_words(objective)}",
+            rule=burns_too_fast(board, metrics=metrics, objective=objective, fewest_shed=fewest),
+        )
+        return
+    # CloudFormation does not make an alarm of a composite one under the same logical id.
+    board.add(
+        "BurnRateHour",
+        section="BurnRate",
+        meaning=f"{State.OVERLOADED.sentence} {in_words(LONG, objective)}",
+        metric=burn_rate(metrics, window=LONG.window, objective=objective, least=fewest),
+        threshold=LONG.burn_rate,
     )
 
 

@@ -12,7 +12,6 @@ from constructs import Construct
 
 from lifoq.api.operations import OPERATIONS, Kind
 from lifoq.operating import deployment
-from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.function import QueueFunction
 from lifoq_cdk.functions import API
 from lifoq_cdk.limits import VENDED_LOGS
@@ -131,7 +130,7 @@ class QueueApi(Construct):
             )
 
     def _watch(self) -> None:
-        board = AlarmBoard(self, "Alarms", topic=self._queue.alarm_topic)
+        board = self._queue.alarm_board(self)
         board.add_function_alarms([self.function])
-        board.add_unlimited_function_alarms([self.function])
+        board.add_throttle_alarm([self.function])
         self._queue.show(deployment.API, self.function, alarms=board)

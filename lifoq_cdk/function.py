@@ -45,6 +45,8 @@ class Surroundings:
     worker: WorkerSettings
     log_retention: logs.RetentionDays
     tracing: lambda_.Tracing
+    detailed_metrics: bool
+    """True if functions send metrics that are 0, too."""
 
     @cached_property
     def package(self) -> Asset:
@@ -76,6 +78,8 @@ class Surroundings:
             told[row.kicks.value] = topic.topic_arn
         if row.task_code:
             told |= {Variable.TASKS.value: self.tasks.imported, **self.tasks.variables}
+        if self.detailed_metrics:
+            told[Variable.DETAILED_METRICS.value] = "true"
         return told
 
     def props(self, row: Row) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from lifoq.items.terms import Door, at
 from lifoq.schedules.event import event_of, task_id
 from lifoq.schedules.when import check_expression, check_time_zone
 from lifoq_cdk import known, limits
-from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.dead_letters import DeadLetters
 from lifoq_cdk.function import QueueFunction
 from lifoq_cdk.functions import CREATE_TASKS, INSISTENT, AsyncInvocation
@@ -199,10 +198,10 @@ class QueueGenerator(Construct):
         self.load_schedule = self._load(load) if load else None
 
     def _watch(self) -> None:
-        board = AlarmBoard(self, "Alarms", topic=self._queue.alarm_topic)
+        board = self._queue.alarm_board(self)
         board.add_dead_letter_alarm(self.dead_letters)
         board.add_function_alarms([self.create_tasks])
-        board.add_unlimited_function_alarms([self.create_tasks])
+        board.add_event_alarms([self.create_tasks])
 
     def _recur(self, task: RecurringTask) -> None:
         queue = self._queue

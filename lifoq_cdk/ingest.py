@@ -18,7 +18,6 @@ from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
 from lifoq.ingest.mapping import IngestMapping
 from lifoq.operating import deployment
-from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.findings import accept, accept_secret
 from lifoq_cdk.function import QueueFunction
 from lifoq_cdk.functions import INGEST, PERSISTENT, AsyncInvocation
@@ -172,9 +171,9 @@ class QueueIngest(Construct):
                 each.function_response_types = ["ReportBatchItemFailures"]
 
     def _watch(self) -> None:
-        board = AlarmBoard(self, "Alarms", topic=self._queue.alarm_topic)
+        board = self._queue.alarm_board(self)
         board.add_function_alarms([self.ingest])
-        board.add_unlimited_function_alarms([self.ingest])
+        board.add_event_alarms([self.ingest])
         self._queue.show(deployment.INGEST, self.ingest, alarms=board, mappings=self._mappings)
 
 

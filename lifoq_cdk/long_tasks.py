@@ -19,7 +19,6 @@ from lifoq.items.schema import MAX_TYPE_BYTES
 from lifoq.items.terms import check_name
 from lifoq.metrics import Metric
 from lifoq_cdk import known
-from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.findings import accept, accept_wildcard
 from lifoq_cdk.metrics import QueueMetrics
 from lifoq_cdk.queue import LifoQueue
@@ -242,7 +241,7 @@ class LongTasks(Construct):
 
     def _watch(self, metrics: QueueMetrics) -> None:
         queue = self._queue
-        board = AlarmBoard(self, "Alarms", topic=queue.alarm_topic)
+        board = queue.alarm_board(self)
         board.add(
             "LongTasksWaiting",
             meaning="Tasks for long workers wait almost until their deadline.",

@@ -89,6 +89,17 @@ def of_table(table: dynamodb.ITable, name: str) -> dict[str, cloudwatch.Metric]:
     }
 
 
+def refused(table: dynamodb.ITable, operation: str) -> cloudwatch.Metric:
+    """DynamoDB's count of requests that it throttled, for the table's capacity or an index's."""
+    return cloudwatch.Metric(
+        namespace="AWS/DynamoDB",
+        metric_name="ThrottledRequests",
+        dimensions_map={"TableName": table.table_name, "Operation": operation},
+        statistic=cloudwatch.Stats.SUM,
+        period=MINUTE,
+    )
+
+
 def total(label: str, *metrics: cloudwatch.IMetric) -> cloudwatch.MathExpression:
     """The sum; a metric that is silent counts as nothing."""
     return cloudwatch.MathExpression(

@@ -1,4 +1,4 @@
-"""A queue as one construct: table, functions, topics, dead letters, alarms, dashboard.
+"""A queue as one construct: table, functions, topics, dead letters, alarms.
 
 The loop: a change of the table runs the trigger, which publishes a kick to the processor's topic;
 a processor that leaves tasks behind publishes a kick to the trigger's topic (the tail call).
@@ -108,6 +108,7 @@ class LifoQueue(Construct):
         kicks: AsyncInvocation = ONCE,
         alarm_thresholds: AlarmThresholds | None = None,
         alarm_topic: sns.ITopic | sns.Topic | None = None,
+        detailed_monitoring: bool = False,
         encryption_key: kms.IKey | kms.Key | None = None,
         log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
         tracing: lambda_.Tracing = lambda_.Tracing.DISABLED,
@@ -123,6 +124,8 @@ class LifoQueue(Construct):
         ``events``: who is told of each task's end; by default nobody.
         ``large_payloads``: whether payloads, results and checkpoints that no item holds go to a
         bucket.
+        ``detailed_monitoring``: a dashboard of this queue, metrics also while they are 0, and
+        further alarms, for some nine dollars a month. ``LifoqDashboard`` shows all queues at once.
         ``schedules``: whether clients may make schedules at run time, by ``queue.schedules``. The
         schedules go with the stack, or when this is switched off.
         ``state``: table, bucket and alarm topic that lie in another stack; by default they are made
@@ -173,7 +176,9 @@ class LifoQueue(Construct):
             worker=self.worker,
             log_retention=log_retention,
             tracing=tracing,
+            detailed_metrics=detailed_monitoring,
         )
+        self.detailed_monitoring = detailed_monitoring
         self.alarm_thresholds = alarm_thresholds or AlarmThresholds()
         self._metrics = QueueMetrics(self.queue_name)
         self.sweep_minutes = limits.whole_minutes(sweep_interval or cdk.Duration.minutes(1))
@@ -317,16 +322,24 @@ class LifoQueue(Construct):
         alarms: AlarmBoard,
         mappings: Sequence[lambda_.CfnEventSourceMapping] = (),
     ) -> None:
-        """Have dashboard, saved queries and `lifoq doctor` know a function that was added to the
-        queue. One of another stack is left out: the two stacks would each need the other first."""
+        """Have saved queries, `lifoq doctor` and the queue's dashboard, if it has one, know a
+        function that was added to the queue. One of another stack is left out: the two stacks would
+        each need the other first."""
         if cdk.Stack.of(function) is not cdk.Stack.of(self):
             return
-        self._dashboard.add_function(role, function)
+        if self._dashboard:
+            self._dashboard.add_function(role, function)
         self._queries.add(function.logs)
         self._deploy(
             functions={**self._deployed.functions, role: function.function_name},
             alarms=(*self._deployed.alarms, *alarms.names),
             mappings={**self._deployed.mappings, **{one.ref: role for one in mappings}},
+        )
+
+    def alarm_board(self, scope: Construct) -> AlarmBoard:
+        """Make the board for the alarms of a construct that extends the queue."""
+        return AlarmBoard(
+            scope, "Alarms", topic=self.alarm_topic, detailed=self.detailed_monitoring
         )
 
     def show_workers(
@@ -341,7 +354,8 @@ class LifoQueue(Construct):
         """Show a group of long workers, ``most`` at a time; see ``show``."""
         if cdk.Stack.of(service) is not cdk.Stack.of(self):
             return
-        self._dashboard.add_workers(name, service=service, most=most)
+        if self._dashboard:
+            self._dashboard.add_workers(name, service=service, most=most)
         place = f"{service.cluster.cluster_name}/{service.service_name}"
         self._deploy(
             alarms=(*self._deployed.alarms, *alarms.names),
@@ -564,11 +578,11 @@ class LifoQueue(Construct):
             **({"task events": self.task_events} if self.task_events else {}),
             **({"scheduled tasks": self.scheduled_tasks} if self.scheduled_tasks else {}),
         }
-        self._alarms = board = AlarmBoard(self, "Alarms", topic=self.alarm_topic)
+        self._alarms = board = self.alarm_board(self)
         board.add_dead_letter_alarm(self.dead_letters)
         board.add_function_alarms(list(watched.values()))
         unlimited = [one for one in watched.values() if one is not self.processor]
-        board.add_unlimited_function_alarms(unlimited)
+        board.add_event_alarms(unlimited)
         add_queue_alarms(
             board,
             metrics=self._metrics,
@@ -578,25 +592,28 @@ class LifoQueue(Construct):
             processors=self.processor_concurrency,
             table=self.table,
             trigger=self.trigger,
-            process_tasks=self.processor,
+            sweep=self.sweep,
             trigger_topic=self.trigger_topic,
         )
         if self.task_events:
             add_events_alarm(board, self.task_events, thresholds=self.alarm_thresholds)
-        self._dashboard = QueueDashboard(
+        self._dashboard = self._overview(watched) if self.detailed_monitoring else None
+        self._queries = SavedQueries(
+            self,
+            queue_name=self.queue_name,
+            log_groups=[function.logs for function in watched.values()],
+        )
+
+    def _overview(self, functions: Mapping[str, QueueFunction]) -> QueueDashboard:
+        return QueueDashboard(
             self,
             "Overview",
             metrics=self._metrics,
             deadline_seconds=self.lifetimes.deadline,
             table=self.table,
-            functions=watched,
+            functions=functions,
             topics={"processor": self.process_tasks_topic, "trigger": self.trigger_topic},
             queues={"dead letters": self.dead_letters, "spare kicks": self.spare_kicks},
-        )
-        self._queries = SavedQueries(
-            self,
-            queue_name=self.queue_name,
-            log_groups=[function.logs for function in watched.values()],
         )
 
     def _access(self, grantee: iam.IGrantable) -> Access:

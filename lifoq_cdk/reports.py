@@ -10,7 +10,6 @@ from constructs import Construct
 
 from lifoq.errors import InvalidInput
 from lifoq_cdk import known
-from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.dead_letters import DeadLetters
 from lifoq_cdk.export_machine import FULL, INCREMENTAL, ExportMachine
 from lifoq_cdk.findings import accept, accept_wildcard, allow
@@ -69,7 +68,7 @@ class QueueReports(Construct):
         self._watch()
 
     def _watch(self) -> None:
-        board = AlarmBoard(self, "Alarms", topic=self._queue.alarm_topic)
+        board = self._queue.alarm_board(self)
         board.add_dead_letter_alarm(self.dead_letters)
         # The machine tells of failures itself; this is for those that it cannot tell of.
         board.add(

@@ -77,7 +77,8 @@ class Look:
 
 @dataclass(frozen=True, kw_only=True)
 class Traffic:
-    """Values for each of the last PARTS parts, oldest first; None where there is none.
+    """Values for each of the last PARTS parts, oldest first; None where there is none. A gauge is
+    0 there, since functions send none that is 0.
 
     ``done``, ``failed`` and ``shed`` are tasks in that part, ``waiting`` tasks, ``newest`` and
     ``oldest`` the ages of waiting tasks in seconds. A task is shed at its deadline, whenever
@@ -118,6 +119,9 @@ class Kept:
         """Return what is shown: in each part the most of both."""
         series = {**self.series, **self._most(looks)}
         series |= {name: _bridged(series[name]) for name in ("waiting", "newest", "oldest")}
+        if any(value is not None for values in series.values() for value in values):
+            # Else the queue is unknown: nothing is known of it, rather than that it is empty.
+            series |= {name: tuple(value or 0.0 for value in series[name]) for name in _LOOKED}
         shed = _shed(series["deleted"], series["expired"])[1:]
         if looks:
             shed = self._with_the_latest(shed, looks[-1].shed_lately)
@@ -154,15 +158,12 @@ def _shed(deleted: Series, expired: Series) -> Series:
     Tasks that were deleted up to a moment, and those that are past their deadline and still there,
     are all that were shed by then. So a task counts at its deadline, and not once more when it is
     deleted. In the part in which it is deleted it may have been seen before: only what was deleted
-    in earlier parts is added to what was seen. What was there at the first sight was shed before.
+    in earlier parts is added to what was seen. What was there in the first part was shed before.
     """
     found: list[float | None] = []
-    total = gone = 0.0
-    is_first = True
+    total, gone = expired[0] or 0.0, 0.0
     for lost, there in zip(deleted, expired, strict=True):
-        seen = 0.0 if there is None else gone + there
-        if there is not None and is_first:
-            total, is_first = max(total, seen), False
+        seen = gone + (there or 0.0)
         gone += lost or 0.0
         before, total = total, max(total, seen, gone)
         found.append(total - before or None)
@@ -171,7 +172,8 @@ def _shed(deleted: Series, expired: Series) -> Series:
 
 def _bridged(gauges: Series) -> Series:
     """Return the gauges with no gap of one part: a sweep that came a little late falls into the
-    next part. There, the lesser of its neighbours stands."""
+    next part. There, the lesser of its neighbours stands; so it does where the queue was empty for
+    just one sweep, which sends nothing then."""
     inner = (
         min(before, after) if gauge is None and before is not None and after is not None else gauge
         for before, gauge, after in zip(gauges, gauges[1:], gauges[2:], strict=False)

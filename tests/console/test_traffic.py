@@ -50,9 +50,18 @@ def test_where_ttl_deletes_at_once_each_deletion_is_one_that_was_shed():
     assert by_minute(at_once.with_looks(()), "shed") == {-10: 7, -9: 5}
 
 
-def test_before_the_first_sweep_that_is_known_deletions_alone_tell():
-    new = kept(expired={-10: 30, -9: 40}, deleted={-20: 5, -8: 40})
-    assert by_minute(new.with_looks(()), "shed") == {-20: 5, -9: 10}
+def test_a_gauge_that_was_not_sent_is_0_so_that_the_first_that_come_past_their_deadline_count():
+    idle = kept(expired={-10: 30, -9: 40}, deleted={-20: 5, -8: 40}, waiting={-12: 70})
+    shown = idle.with_looks(())
+    assert by_minute(shown, "shed") == {-20: 5, -10: 30, -9: 10}
+    assert (shown.waiting[0], shown.oldest[0], shown.done[0]) == (0, 0, None)
+
+
+def test_a_queue_of_which_nothing_is_known_has_no_charts_and_an_idle_one_that_was_seen_has():
+    assert kept().with_looks(()).is_empty
+    seen = kept().with_looks([look()])
+    assert not seen.is_empty
+    assert {*seen.waiting} == {0}
 
 
 def test_in_a_steady_overload_each_minute_has_its_own():

@@ -73,7 +73,7 @@ def short_tasks(megabytes: int) -> int:
 
 def measured() -> Iterator[tuple[str, str]]:
     """The pages' words, with the figures that they should have."""
-    yield "README.md", f"[{sum(MONTH.values()):.0f} dollars a month](docs/cost.md) when idle"
+    yield "README.md", f"[{sum(MONTH.values()):.2f} dollars a month](docs/cost.md) when idle"
     between = f"{million('backlog'):.0f} to {million('one at a time'):.0f}"
     yield "README.md", f"{between} dollars per million tasks"
     newest, oldest, best = "newest first", "oldest first", "oldest first, best deadline"
@@ -134,9 +134,10 @@ def measured() -> Iterator[tuple[str, str]]:
     bill = f"{ALONE['write units']:.2f} writes, {ALONE['function time']:.2f} the functions' time"
     yield page, f"tasks cost {million('one at a time'):.2f} dollars: {bill}"
     yield page, f"{ALONE['logs']:.2f} logs, {runs:.2f} runs and kicks, {ALONE['read units']:.2f}"
-    metrics = MONTH["custom metrics"]
-    yield page, f"({metrics / 0.30:.0f} at 0.30)"
-    yield page, f"({0.10:.2f} for each metric that one reads: {MONTH['alarms'] / 0.10:.0f} in"
+    assert MONTH["custom metrics"] == MONTH["dashboard"] == 0
+    yield page, f"at {0.10:.2f} for each metric that one reads: {MONTH['alarms'] / 0.10:.0f} in"
+    work = sum(MONTH.values()) - MONTH["alarms"]
+    yield page, f"Of the {sum(MONTH.values()):.2f} dollars, {work:.2f} is work"
     yield page, f"that runs all day costs {ALL_MONTH}"
 
 
@@ -175,8 +176,7 @@ def follows_from_it() -> Iterator[tuple[str, str]]:
     yield page, f"{2 * most / 3:.0f} tasks/s arrive and {most / 3:.0f} are served"
     yield page, f"separates them: {CEILING['in_one_partition']:.0f} tasks/s then"
     yield page, f"÷ {0.7 * CEILING['tasks_per_second']:.0f}. That fills each cell to 70 %"
-    least, with_key = sum(MONTH.values()) - MONTH["dashboard"], sum(MONTH.values()) + 1
-    yield page, f"[{least:.0f} to {with_key:.0f} dollars](cost.md"
+    yield page, f"[{sum(MONTH.values()):.2f} dollars](cost.md"
     yield page, f"a processor that always runs, {ALL_MONTH}"
 
     page = "docs/decisions/fewer-write-units.md"

@@ -86,7 +86,8 @@ def test_a_run_knows_when_its_kick_was_sent_and_calls_the_next_where_tasks_remai
     monkeypatch.setattr(function.processor, "run", run)
     assert function.handle(event, context)["remaining"] is report.remaining
     assert (run.call_args.kwargs["woken_at"], run.call_args.kwargs["time_limit"]) == (sent, 60)
-    assert (len(trigger_topic.messages()), metrics()["TailCalls"]) == (calls, [calls])
+    assert len(trigger_topic.messages()) == calls
+    assert metrics() == ({"TailCalls": [1]} if calls else {})
 
 
 def test_each_count_of_a_run_is_a_metric_of_its_own(load, metrics):

@@ -1,13 +1,16 @@
 """SweepFunction: what it brings back, measures, and wakes."""
 
+import importlib
 import json
 import time
 from dataclasses import replace
 
 from lifoq import Count, NewTask, QueueStats, SweepReport
 from lifoq.items.lifetimes import Lifetimes
+from lifoq.metrics import Metric
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
+from lifoq_cdk.queries import OF_A_SWEEP
 from tests.functions.conftest import WORKER
 
 
@@ -30,8 +33,21 @@ def test_a_lost_kick_is_made_up_for_and_a_queue_that_stands_still_is_told(
     assert sweep.handle({}, context)["Kicks"]
     assert len(processor_topic.messages()) == 1
     counted = metrics()
-    assert [counted[name] for name in ("Sweeps", "Kicks", "TasksPending", "Stalled")] == [[1.0]] * 4
+    assert [counted[name] for name in ("Kicks", "TasksPending", "Stalled")] == [[1.0]] * 3
     assert 30 <= counted["OldestWaitingAgeSeconds"][0] < 60
+
+
+def test_a_sweep_of_an_empty_queue_sends_no_metric_unless_its_monitoring_is_detailed(
+    load, context, metrics, monkeypatch, recwarn
+):
+    """CloudWatch bills a metric by the hours in which it is sent."""
+    load("sweep").handle({}, context)
+    assert metrics() == {}
+    assert [str(one.message) for one in recwarn] == []
+    monkeypatch.setattr("lifoq_functions.measure._zeros", True)
+    load("sweep").handle({}, context)
+    gauges = {metric for metric in Metric if metric.gauge} - {Metric.TASKS_OPEN}
+    assert metrics() == {metric: [0] for metric in (*gauges, *OF_A_SWEEP)}
 
 
 def test_each_count_and_each_gauge_of_a_sweep_is_a_metric_of_its_own(load, metrics):
@@ -57,9 +73,8 @@ def test_each_count_and_each_gauge_of_a_sweep_is_a_metric_of_its_own(load, metri
             deadline_seconds=3_600,
         )
     )
-    function.metrics.flush_metrics()
+    importlib.import_module("lifoq_functions.measure").flush()
     assert metrics() == {
-        "Sweeps": [1],
         "LeasesExpired": [1],
         "TasksFailed": [2 + 4],
         "TasksPromoted": [8],
@@ -88,7 +103,7 @@ def test_tasks_that_no_worker_knows_are_told_by_their_types_and_wake_nobody(
     assert queue.stats().unknown_types == ("new", "newer")
     assert logged == [{"waiting": {"new": 1, "newer": 1}}] * 2
     counted = metrics()
-    assert (counted["TasksOfUnknownTypes"], counted["Stalled"]) == ([2, 2], [0, 0])
+    assert (counted["TasksOfUnknownTypes"], counted.get("Stalled")) == ([2, 2], None)
     load("sweep", replace(WORKER, unknown_types="fail")).handle({}, context)
     assert len(processor_topic.messages()) == 1
     assert queue.stats().unknown_types == ()

@@ -84,6 +84,7 @@ def properties() -> dict[str, Any]:
         "stream": StreamReading(batch_size=10),
         "kicks": AsyncInvocation(max_event_age=seconds(120), retry_attempts=0),
         "alarm_thresholds": AlarmThresholds(begun_in_time=0.97, fewest_shed=7),
+        "detailed_monitoring": True,
         "log_retention": logs.RetentionDays.ONE_WEEK,
         "tracing": lambda_.Tracing.ACTIVE,
     }

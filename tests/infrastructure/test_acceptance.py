@@ -167,6 +167,7 @@ def assembly(tmp_path_factory) -> Deployment:
             backoff=Backoff(min_seconds=0.2, max_seconds=1),
             events=TaskEvents(step_functions=True),
             schedules=True,
+            detailed_monitoring=True,
         )
     )
 

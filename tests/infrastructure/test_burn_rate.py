@@ -34,14 +34,19 @@ class Monitoring:
             for name, one in resources.items()
             if one["Type"] == "AWS::CloudWatch::Alarm" and "BurnRate" in name
         }
-        (composite,) = [
+        composites = [
             one["Properties"]
             for one in resources.values()
             if one["Type"] == "AWS::CloudWatch::CompositeAlarm"
         ]
-        parts = composite["AlarmRule"]["Fn::Join"][1]
-        self._rule = "".join(p if isinstance(p, str) else p["Fn::GetAtt"][0] for p in parts)
-        assert composite["AlarmActions"]
+        if composites:
+            (tells,) = composites
+            parts = tells["AlarmRule"]["Fn::Join"][1]
+            self._rule = "".join(p if isinstance(p, str) else p["Fn::GetAtt"][0] for p in parts)
+        else:
+            ((name, tells),) = self._alarms.items()
+            self._rule = f'ALARM("{name}")'
+        assert tells["AlarmActions"]
 
     def rings(self, minutes: Sequence[Minute]) -> bool:
         """True if the alarm rings at the end of these minutes."""
@@ -83,16 +88,45 @@ def evaluated(expression: str, values: dict[str, Any]) -> Any:
         return np.float64(1) * eval(expression, {"__builtins__": {}}, {**functions, **values})  # noqa: S307
 
 
-def template_of(**thresholds: Any) -> dict[str, Any]:
+def template_of(*, detailed: bool = True, **thresholds: Any) -> dict[str, Any]:
     stack = cdk.Stack(new_app(), "stack")
-    LifoQueue(stack, "Queue", tasks=TASKS, alarm_thresholds=AlarmThresholds(**thresholds))
+    LifoQueue(
+        stack,
+        "Queue",
+        tasks=TASKS,
+        alarm_thresholds=AlarmThresholds(**thresholds),
+        detailed_monitoring=detailed,
+    )
     return Template.from_stack(stack).to_json()
 
 
 @pytest.fixture(scope="module")
 def usual() -> Monitoring:
-    """99 % should begin in time."""
+    """By two pairs of windows; 99 % should begin in time."""
     return Monitoring(template_of())
+
+
+@pytest.fixture(scope="module")
+def hour() -> Monitoring:
+    """By the last hour alone, as without detailed monitoring."""
+    return Monitoring(template_of(detailed=False))
+
+
+def test_the_hour_alone_rings_for_all_that_the_pairs_ring_for_and_not_later(usual, hour):
+    """Once more by the courses that ring the pairs, below."""
+    for bad, after in (((0, 50), 7), ((80, 20), 19), ((93, 7), 52)):
+        minutes = [WELL] * 7 * HOUR + [bad] * 7 * HOUR + [WELL] * HOUR
+        begins, ends = hour.rings_after(minutes)
+        assert begins == 7 * HOUR + after
+        assert begins <= usual.rings_after(minutes)[0]
+        assert ends - 14 * HOUR <= HOUR
+
+
+def test_the_hour_alone_rings_nobody_where_little_is_shed(hour):
+    for minute in (WELL, (0, 0), (99, 1), (95, 5)):
+        assert not hour.rings([minute] * 7 * HOUR), minute
+    assert not hour.rings([(0.0, 1.0)] * 9)
+    assert hour.rings([(0.0, 1.0)] * 10)
 
 
 def test_a_queue_that_sheds_nothing_or_less_than_it_may_rings_nobody(usual):
@@ -145,8 +179,9 @@ def test_the_objective_and_the_fewest_are_properties():
 
 
 def test_where_much_is_meant_to_be_shed_there_is_no_such_alarm():
-    kinds = [one["Type"] for one in template_of(begun_in_time=None)["Resources"].values()]
-    assert "AWS::CloudWatch::CompositeAlarm" not in kinds
+    for detailed in (True, False):
+        template = template_of(begun_in_time=None, detailed=detailed)
+        assert not [name for name in template["Resources"] if "BurnRate" in name]
 
 
 @pytest.mark.parametrize("objective", [1, 0.93, 99, -1, "99 %"])

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import product
 from typing import Any
 
 import aws_cdk as cdk
@@ -10,11 +11,13 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from aws_cdk.assertions import Template
 
+from benchmarks.cost.bill import usd
 from lifoq.errors import InvalidInput
-from lifoq.metrics import Metric
+from lifoq.metrics import Metric, Unit
+from lifoq_cdk import LifoqDashboard
 from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.queries import OF_A_SWEEP, QUERIES
-from tests.infrastructure.deployments import ROOT, Deployment
+from tests.infrastructure.deployments import ROOT, Deployment, a_stage, new_app, synthesized
 
 COMPOSITE = "AWS::CloudWatch::CompositeAlarm"
 PARTS = {f"BurnRate{pair}{window}" for pair in ("Fast", "Slow") for window in ("Long", "Short")}
@@ -33,11 +36,11 @@ def alarms(
 
 
 def test_an_alarm_tells_its_beginning_and_its_end_and_leads_to_its_section_of_the_runbook(
-    everything,
+    everything, prod
 ):
     headings = re.findall(r"^## (.+)$", (ROOT / "docs" / "runbook.md").read_text(), re.MULTILINE)
-    for stack in ("queue", "generator", "analytics"):
-        found = alarms(everything, stack) | alarms(everything, stack, COMPOSITE)
+    for deployment, stack in product((everything, prod), ("queue", "generator", "analytics")):
+        found = alarms(deployment, stack) | alarms(deployment, stack, COMPOSITE)
         assert found
         for name, alarm in found.items():
             if name in PARTS:
@@ -78,32 +81,113 @@ def test_an_alarm_leads_to_the_runbooks_own_address_where_that_is_given():
         board("our wiki")
 
 
-def test_the_page_on_cost_counts_what_stands_there(prod):
+def read(alarms: dict[str, dict[str, Any]]) -> int:
+    """By the metric is how CloudWatch bills alarms."""
+    return sum(
+        sum("MetricStat" in one for one in alarm.get("Metrics", [])) or 1
+        for alarm in alarms.values()
+    )
+
+
+def standing(deployment: Deployment) -> float:
+    """Dollars a month of a queue's stack, whether it is used or not."""
+    return (
+        usd("alarms", read(alarms(deployment, "queue")))
+        + usd("composite alarms", len(alarms(deployment, "queue", COMPOSITE)))
+        + usd("dashboard", len(deployment.resources("queue", "AWS::CloudWatch::Dashboard")))
+    )
+
+
+def test_an_idle_queue_costs_at_most_a_dollar_and_a_half_and_the_page_says_what_each_costs(prod):
+    """The sweep of an idle queue sends no metric: see its own tests."""
     page = " ".join((ROOT / "docs" / "cost.md").read_text().split())
-
-    def read(stack: str) -> int:
-        """By the metric is how CloudWatch bills alarms."""
-        return sum(
-            sum("MetricStat" in one for one in alarm.get("Metrics", [])) or 1
-            for alarm in alarms(prod, stack).values()
-        )
-
+    month = json.loads((ROOT / "benchmarks" / "cost" / "results.json").read_text())["results"][
+        "month"
+    ]
+    fixed = {"custom metrics", "alarms", "composite alarms", "dashboard"}
+    work = sum(line["usd"] for line in month if line["what"] not in fixed)
+    detailed = synthesized(a_stage(detailed_monitoring=True))
     # Long workers send the one; types with adaptive concurrency the other, one metric a type.
     of_all = {*Metric} - {Metric.TASKS_OPEN, Metric.CONCURRENCY_FOUND}
-    gauges = sum(metric.gauge for metric in of_all)
-    by_sweep = gauges + len({Metric.SWEEPS, *OF_A_SWEEP})
-    assert f"the metrics that the sweep sends ({by_sweep} at 0.30)" in page
-    assert f"In a busy month {len(of_all)} metrics are sent" in page
-    assert len(alarms(prod, "queue", COMPOSITE)) == 1
-    assert "one composite alarm (0.50)" in page
+    by_sweep = {metric for metric in of_all if metric.gauge} | {*OF_A_SWEEP}
+
+    idle = work + standing(prod)
+    busy = usd("custom metrics", len(of_all))
+    in_detail = work + standing(detailed) + usd("custom metrics", len(by_sweep))
+
+    assert idle <= 1.50
+    assert sum(line["usd"] for line in month) == pytest.approx(idle)
+    assert f"| a queue in which nothing happens | **{idle:.2f}** |" in page
+    for row, dollars in (
+        ("the dashboard of all queues, if you deploy it, once", f"{usd('dashboard', 1):.2f}"),
+        ("a month in which each of its metrics is sent all the time", f"+ {busy:.2f}"),
+        ("a queue with detailed monitoring, in which nothing happens", f"{in_detail:.2f}"),
+    ):
+        assert f"| {row} | {dollars} |" in page
+    assert f"{len(of_all)} metrics" in page
+    assert f"{len(by_sweep)} metrics that the sweep sends" in page
+    of_a_queue = read(alarms(prod, "queue"))
     assert (
-        f"{read('queue')} in the queue's stack, {read('generator')} in the generator's, "
-        f"{read('analytics')} with reports"
+        f"{of_a_queue} in the queue's stack, {read(alarms(prod, 'generator'))} in the generator's, "
+        f"{read(alarms(prod, 'analytics'))} with reports"
     ) in page
+    in_both = f"alarms that read {read(alarms(detailed, 'queue'))} metrics in place of {of_a_queue}"
+    assert in_both in page
 
 
-def test_the_dashboards_top_row_answers_whether_fresh_work_is_done(prod):
-    (dashboard,) = prod.resources("queue", "AWS::CloudWatch::Dashboard").values()
+def test_there_is_one_alarm_for_each_reason_and_detailed_monitoring_adds_to_them(prod, everything):
+    reasons = {
+        *("DeadLetters", "FunctionErrors", "OldestWaiting", "BurnRateHour", "TaskFailures"),
+        *("Stalled", "UnknownTypes", "SweepMissing", "RunawayLoop", "TableThrottled"),
+    }
+    assert alarms(prod, "queue").keys() == reasons
+    more = {"Throttles", "DroppedEvents", "IteratorAge", *PARTS, "EventsLate"}
+    in_detail = {
+        name for name in alarms(everything, "queue") if not re.match("Api|Ingest|Encoders", name)
+    }
+    assert in_detail == reasons - {"BurnRateHour"} | more
+    assert not prod.resources("queue", "AWS::CloudWatch::Dashboard")
+
+
+def test_an_alarm_on_a_metric_that_is_not_sent_while_it_is_0_takes_silence_for_0(prod, everything):
+    """An alarm then rings neither because a queue falls idle nor because it was."""
+    for deployment in (prod, everything):
+        for name, alarm in alarms(deployment, "queue").items():
+            own = '"Namespace": "lifoq"' in json.dumps(alarm)
+            if own and name not in (
+                "EncodersIdle",
+                "EncodersWanted",
+            ):  # their metric is always sent
+                assert alarm["TreatMissingData"] == "notBreaching", name
+                assert alarm["ComparisonOperator"].startswith("GreaterThan"), name
+
+
+def test_each_function_of_a_queue_with_detailed_monitoring_sends_what_is_0(prod, everything):
+    for deployment, told in ((prod, False), (everything, True)):
+        for stack in ("queue", "generator"):
+            for name, one in deployment.resources(stack, "AWS::Lambda::Function").items():
+                variables = one["Properties"]["Environment"]["Variables"]
+                assert ("LIFOQ_DETAILED_METRICS" in variables) is told, name
+
+
+def test_one_dashboard_shows_a_line_for_each_queue_and_two_of_them_do_not_collide():
+    stack = cdk.Stack(new_app(), "stack")
+    for name in ("Queues", "Again"):
+        LifoqDashboard(stack, name)
+    resources = Template.from_stack(stack).find_resources("AWS::CloudWatch::Dashboard").values()
+    for one in resources:
+        assert one["Properties"].keys() == {"DashboardBody"}
+        body = json.dumps(one).replace("\\", "")
+        searched = re.findall(r"SEARCH\('{lifoq,service} MetricName=\"(\w+)\"', '(\w+)'\)", body)
+        assert len(searched) == 12
+        for metric, statistic in searched:
+            assert statistic == {Unit.COUNT: "Sum", Unit.SECONDS: "p95"}[Metric(metric).unit] or (
+                Metric(metric).gauge and statistic == "Maximum"
+            )
+
+
+def test_the_dashboards_top_row_answers_whether_fresh_work_is_done(everything):
+    (dashboard,) = everything.resources("queue", "AWS::CloudWatch::Dashboard").values()
     _, parts = dashboard["Properties"]["DashboardBody"]["Fn::Join"]
     body = json.loads("".join(part if isinstance(part, str) else "token" for part in parts))
     charts = [widget for widget in body["widgets"] if widget["type"] == "metric"]

@@ -107,13 +107,13 @@ def test_only_what_is_new_is_told_and_only_whole_lines(logs, tmp_path):
 
 
 def test_a_line_is_told_as_a_person_reads_it(logs, tmp_path):
-    own = {"level": "INFO", "message": "swept", "function_arn": "arn:…", "Sweeps": 1}
+    own = {"level": "INFO", "message": "swept", "function_arn": "arn:…", "Kicks": 1}
     lines = {
         json.dumps(
             {"level": "INFO", "message": "asked", "taskId": "t", "n": 0}
         ): "INFO asked taskId=t",
         json.dumps(own): None,
-        json.dumps({**own, "level": "WARNING"}): "WARNING swept Sweeps=1",
+        json.dumps({**own, "level": "WARNING"}): "WARNING swept Kicks=1",
         json.dumps({"_aws": {}, "TasksClaimed": [1]}): None,
         json.dumps({"message": "said", "taskId": "t", "timestamp": "…"}): "said taskId=t",
         "START RequestId: 1 Version: $LATEST": None,

@@ -17,7 +17,7 @@ from lifoq_functions import started
 from lifoq_functions.connected import store_of
 from lifoq_functions.create_tasks.load import Load
 from lifoq_functions.credentials import end_if_expired, ends_with_credentials
-from lifoq_functions.measure import emit, metrics
+from lifoq_functions.measure import emit, measured
 
 TICK: Final = 0.1
 """Seconds between two batches of load."""
@@ -31,7 +31,7 @@ started()
 
 
 @logger.inject_lambda_context
-@metrics.log_metrics
+@measured
 @ends_with_credentials
 def handle(event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     """``event``: the terms of a recurring task, which is put once by its taskId; or those of many

@@ -17,7 +17,7 @@ from lifoq_functions import started
 from lifoq_functions.connected import store_of
 from lifoq_functions.credentials import end_if_expired, ends_with_credentials
 from lifoq_functions.ingest.put_aside import put_aside
-from lifoq_functions.measure import emit, metrics
+from lifoq_functions.measure import emit, measured
 
 LONGEST_PUT: Final = 15_000
 """Milliseconds that one put may take: two calls that DynamoDB does not answer. No put begins in
@@ -36,7 +36,7 @@ started()
 
 
 @logger.inject_lambda_context
-@metrics.log_metrics
+@measured
 @ends_with_credentials
 def handle(event: Any, context: LambdaContext) -> dict[str, Any]:
     """``event``: of SQS, SNS, EventBridge, or an Amazon MQ broker.

@@ -17,7 +17,7 @@ from lifoq_functions import started
 from lifoq_functions.connected import store_of
 from lifoq_functions.credentials import ends_with_credentials
 from lifoq_functions.kick import Kicker, sent_at
-from lifoq_functions.measure import emit, emit_by_type, metrics
+from lifoq_functions.measure import emit, emit_by_type, flush, measured
 from lifoq_functions.task_types import registered
 
 logger = Logger()
@@ -31,7 +31,7 @@ started()
 
 
 @logger.inject_lambda_context
-@metrics.log_metrics
+@measured
 @ends_with_credentials
 def handle(event: Any, context: LambdaContext) -> dict[str, Any]:
     """The event is a kick; what there is to do, the table tells."""
@@ -55,7 +55,7 @@ def record(report: RunReport) -> None:
         emit({Metric.WAIT: seconds})
     for seconds in report.services:
         emit({Metric.SERVICE: seconds})
-    metrics.flush_metrics()
+    flush()
     emit_by_type(Metric.CONCURRENCY_FOUND, report.limits)
 
 
@@ -74,7 +74,7 @@ def conclude(report: RunReport) -> dict[str, Any]:
 
 def end_process() -> NoReturn:
     """End the process at once: threads that hang would keep it from ending in any other way."""
-    metrics.flush_metrics()
+    flush()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(1)

@@ -16,7 +16,7 @@ from lifoq_functions import started
 from lifoq_functions.connected import store_of
 from lifoq_functions.credentials import ends_with_credentials
 from lifoq_functions.kick import Kicker
-from lifoq_functions.measure import emit, metrics
+from lifoq_functions.measure import emit, measured
 from lifoq_functions.task_types import registered
 
 logger = Logger()
@@ -33,7 +33,7 @@ started()
 
 
 @logger.inject_lambda_context
-@metrics.log_metrics
+@measured
 @ends_with_credentials
 def handle(_event: Any, _context: LambdaContext) -> dict[str, Any]:
     report = sweeper.run()
@@ -61,7 +61,6 @@ def handle(_event: Any, _context: LambdaContext) -> dict[str, Any]:
 
 def counts(report: SweepReport) -> dict[Metric, float]:
     return {
-        Metric.SWEEPS: 1,
         Metric.LEASES_EXPIRED: report.leases_expired,
         Metric.TASKS_PROMOTED: report.promoted,
         Metric.TASKS_FAILED: report.failed + report.dead_lettered,

@@ -13,7 +13,7 @@ from lifoq.metrics import Metric
 from lifoq_functions import started
 from lifoq_functions.credentials import ends_with_credentials
 from lifoq_functions.kick import Kicker
-from lifoq_functions.measure import emit, metrics
+from lifoq_functions.measure import emit, measured
 from lifoq_functions.since_deployment import came_since_deployment
 
 logger = Logger()
@@ -24,7 +24,7 @@ started()
 
 
 @logger.inject_lambda_context
-@metrics.log_metrics
+@measured
 @ends_with_credentials
 def handle(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     """``event`` holds stream records, or the SNS message of a tail call.
