@@ -25,6 +25,12 @@ SHORTEST_LOOK_BACK: Final = 5
 SWEEPS_IN_A_LOOK_BACK: Final = 3
 
 
+def look_back_minutes(sweep_minutes: int) -> int:
+    """Return the minutes that the rule looks back over: some sweeps, each of which counts what is
+    open."""
+    return max(SHORTEST_LOOK_BACK, SWEEPS_IN_A_LOOK_BACK * sweep_minutes)
+
+
 def scale(
     scope: Construct,
     service: ecs.FargateService,
@@ -39,7 +45,7 @@ def scale(
     target = service.auto_scale_task_count(
         min_capacity=scaling.min_workers, max_capacity=scaling.max_workers
     )
-    look_back = cdk.Duration.minutes(max(SHORTEST_LOOK_BACK, SWEEPS_IN_A_LOOK_BACK * sweep_minutes))
+    look_back = cdk.Duration.minutes(look_back_minutes(sweep_minutes))
     open_ = metrics.of_workers(workers, Metric.TASKS_OPEN).with_(period=look_back)
     oldest = metrics.of_workers(workers, Metric.OLDEST_WAITING_AGE).with_(period=look_back)
     wait = scaling.longest_wait or cdk.Duration.seconds(round(deadline_seconds / 4))

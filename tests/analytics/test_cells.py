@@ -1,5 +1,7 @@
 """Exports of several tables that are one queue."""
 
+import json
+
 import pyarrow.dataset as ds
 import pytest
 
@@ -30,6 +32,7 @@ def test_the_tasks_of_all_cells_are_one_queues_and_an_id_in_two_is_two_tasks(
 
     told = report(*later, cells=True, state=state)
 
+    assert json.loads((report.out / "summary.json").read_text()) == told
     assert told["table"] == "North, South"
     assert told["as_of"] == iso(at(60)), "later, only one of the cells is known"
     rows = ds.dataset(report.out / "tasks.parquet").to_table().to_pylist()

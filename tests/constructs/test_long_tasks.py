@@ -10,7 +10,7 @@ from aws_cdk import aws_ecs as ecs
 
 import lifoq
 from lifoq import InvalidInput
-from lifoq_cdk import LifoQueue, LongTasks, WorkerScaling
+from lifoq_cdk import LifoQueue, LongTasks, WorkerScaling, worker_scaling
 from tests.constructs.application import HERE, app_in, resources, template_of
 
 Template = dict[str, Any]
@@ -110,6 +110,11 @@ def test_there_are_never_fewer_workers_than_are_wanted(most):
     for wanted in range(1, most + 1):
         size = max(size for begins, size in steps if begins <= wanted)
         assert wanted <= size < wanted + max(1, most / 20) + 1
+
+
+def test_the_rule_looks_back_over_three_sweeps_and_five_minutes_at_least():
+    found = [worker_scaling.look_back_minutes(sweep_minutes) for sweep_minutes in (1, 2, 5)]
+    assert found == [5, 6, 15]
 
 
 CALLS: Final = {"CEIL": math.ceil, "IF": lambda holds, one, other: one if holds else other}
