@@ -40,6 +40,8 @@ SEED ?=
 SUITE ?=
 NAMES ?=
 ORDER ?= $(shell date +%s)
+# What tests share is made in one process, and those come first which take longest (tests/conftest.py).
+SIDE_BY_SIDE := -n auto --maxprocesses=4 --dist loadgroup --no-loadscope-reorder
 DRAWN_ORDER = --shuffle $(ORDER)
 # Tests of one deployment build on each other: a permission counts as used once a test has used it.
 SHUFFLED = $(addprefix tests/,unit contract functions aws faults)
@@ -114,11 +116,11 @@ bench: setup ## Run the benchmarks, write docs/performance.md (fifteen minutes; 
 
 .PHONY: test
 test: setup ## Run the tests (some five minutes on two cores)
-	@exec python -m pytest -n auto --maxprocesses=4 --dist loadfile
+	@exec python -m pytest $(SIDE_BY_SIDE)
 
 .PHONY: test-times
 test-times: setup ## The same, and where their processor time goes, by room and by test
-	@exec python -m tests.times -q -n auto --maxprocesses=4 --dist loadfile
+	@exec python -m tests.times -q $(SIDE_BY_SIDE)
 
 .PHONY: prove
 prove: chaos lower-bound marked shuffled ## What takes longer than make test (needs the network once)
@@ -131,7 +133,7 @@ marked: setup ## Those of prove that are tests, alone
 
 .PHONY: shuffled
 shuffled: setup ## Tests without a deployment in an order that is drawn (ORDER=n, told by the run)
-	@exec python -m pytest -n auto --maxprocesses=4 --dist loadfile $(DRAWN_ORDER) $(SHUFFLED)
+	@exec python -m pytest $(SIDE_BY_SIDE) $(DRAWN_ORDER) $(SHUFFLED)
 
 .PHONY: mutants
 mutants: setup ## What no test would notice, were the code changed (NUMBER=60, SEED=0; hours for many)

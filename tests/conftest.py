@@ -9,7 +9,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 import boto3
 import botocore.session
@@ -35,6 +35,14 @@ every_table = pytest.mark.parametrize("table", BACKENDS, indirect=True)
 """For what a table itself does."""
 on_dynamodb_too = pytest.mark.parametrize("table", ["memory", "dynamodb-local"], indirect=True)
 """For what rests on its conditions. What the library does above them is shown in memory alone."""
+COSTLY: Final = (
+    {"dynamodb_local_endpoint", "moto_endpoint", "dynamodb-local", "moto"},
+    {"prod", "dev", "everything", "todays"},
+    {"shared"},
+    {"spark"},
+)
+"""Fixtures, and tables by the names of their parameters, that cost seconds: the databases, the
+application's templates, the local cloud, Spark."""
 CASES = "cases of the fault matrix"
 """A property of a test: how many of them it ran."""
 
@@ -51,11 +59,37 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 @pytest.hookimpl(tryfirst=True)  # pytest then brings those together that share a costly fixture
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let one process run the tests of a file, and of all files that need the same costly thing: it
+    is made once. These files come first, since they take longest; or the order is drawn."""
+    needs = {item.path: len(COSTLY) for item in items}
+    for item in items:
+        needs[item.path] = min(needs[item.path], _need(item))
+    for item in items:
+        costly = needs[item.path] < len(COSTLY)
+        group = str(needs[item.path]) if costly else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
     if (seed := config.getoption("shuffle")) is None:
+        items.sort(key=lambda item: needs[item.path])
         return
     draw = random.Random(seed)
     files = {item.path: draw.random() for item in items}
     items.sort(key=lambda item: (files[item.path], draw.random()))
+
+
+def _need(item: pytest.Item) -> int:
+    """The place in ``COSTLY`` of what a test needs; or a number beyond it."""
+    of_its_parameters = getattr(getattr(item, "callspec", None), "params", {}).values()
+    named = {*getattr(item, "fixturenames", ())}
+    named |= {one for one in of_its_parameters if isinstance(one, str)}
+    found = (place for place, names in enumerate(COSTLY) if names & named)
+    return next(found, len(COSTLY))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logreport(report: Any) -> None:
+    """Let a report name its test as pytest takes it: pytest-xdist adds the group to the name."""
+    if hasattr(report, "node") and (at := report.nodeid.rfind("@")) > report.nodeid.rfind("]"):
+        report.nodeid = report.nodeid[:at]
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

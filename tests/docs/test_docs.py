@@ -3,10 +3,8 @@
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 from lifoq.metrics import Metric
 
@@ -19,14 +17,14 @@ DOCUMENTS = sorted(
 INVARIANTS = ROOT / "docs" / "invariants.md"
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_link_within_the_repository_leads_somewhere(document):
-    for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", _prose(document)):
-        path, _, heading = link.partition("#")
-        target = (document.parent / path) if path else document
-        assert target.exists(), link
-        if heading:
-            assert heading in set(_anchors(target)), link
+def test_every_link_within_the_repository_leads_somewhere():
+    for document in DOCUMENTS:
+        for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", _prose(document)):
+            path, _, heading = link.partition("#")
+            target = (document.parent / path) if path else document
+            assert target.exists(), (document, link)
+            if heading:
+                assert heading in _anchors(target), (document, link)
 
 
 def test_the_site_has_every_page_of_the_documents():
@@ -49,11 +47,11 @@ def test_every_message_on_the_page_of_troubles_is_one_of_the_products():
         assert message.strip() in said, message
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_make_target_that_is_named_exists(document):
+def test_every_make_target_that_is_named_exists():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    named = set(re.findall(r"(?:`|^ *)make ([a-z][a-z-]*)", document.read_text(), re.MULTILINE))
-    assert named <= targets
+    for document in DOCUMENTS:
+        named = re.findall(r"(?:`|^ *)make ([a-z][a-z-]*)", document.read_text(), re.MULTILINE)
+        assert [name for name in named if name not in targets] == [], document
 
 
 def test_what_keeps_a_promise_is_where_the_page_of_promises_says():
@@ -69,9 +67,15 @@ def test_what_keeps_a_promise_is_where_the_page_of_promises_says():
 
 
 def test_tests_that_the_page_of_promises_names_exist():
-    named = set(re.findall(r"`(\w+/test_\w+\.py)`", INVARIANTS.read_text()))
+    """Words after a file, up to a full stop, are those of its tests' names: one can search them."""
+    named = re.findall(r"`(\w+/test_\w+\.py)`(?:: ([^.`|]+))?", INVARIANTS.read_text())
     assert named
-    assert [name for name in named if not (ROOT / "tests" / name).exists()] == []
+    for file, words in named:
+        tests = re.findall(r"^def (test_\w+)", (ROOT / "tests" / file).read_text(), re.MULTILINE)
+        assert tests, file
+        for told in filter(None, words.split(";")):
+            name = re.sub(r"\W+", "_", told.lower()).strip("_")
+            assert [test for test in tests if name in test], (file, told)
 
 
 def test_each_file_and_function_of_the_tour_is_there():
@@ -114,7 +118,8 @@ def _prose(document: Path) -> str:
     return re.sub(r"```.*?```|`[^`]*`", "", document.read_text(), flags=re.DOTALL)
 
 
-def _anchors(document: Path) -> Iterator[str]:
-    """Yield the anchors that GitHub makes of the headings."""
-    for heading in re.findall(r"^#+ (.+)$", document.read_text(), re.MULTILINE):
-        yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+@cache
+def _anchors(document: Path) -> set[str]:
+    """Return the anchors that GitHub makes of the headings."""
+    headings = re.findall(r"^#+ (.+)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings}

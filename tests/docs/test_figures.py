@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from benchmarks.cost.bill import usd
 from benchmarks.cost.five_ways import ways
 from lifoq.health.statistics import CAP
@@ -236,15 +234,13 @@ def set_in_the_code() -> Iterator[tuple[str, str]]:
     yield page, f"again at {view.ROWS_PER_SECOND} a second at most"
 
 
-@pytest.mark.parametrize(
-    ("page", "words"),
-    [*measured(), *of_a_slow_api(), *follows_from_it(), *set_in_the_code()],
-    ids=lambda value: str(value)[:60],
-)
-def test_a_figure_of_a_page_is_what_was_measured_or_set(page, words):
-    text = " ".join((ROOT / page).read_text().split(" "))
-    pattern = words if words.startswith(r"\|") else re.escape(words).replace(r"\ ", r"\s+")
-    assert re.search(pattern, text), words
+def test_a_figure_of_a_page_is_what_was_measured_or_set(subtests):
+    for page, words in (*measured(), *of_a_slow_api(), *follows_from_it(), *set_in_the_code()):
+        with subtests.test(page=page, words=words):
+            text = " ".join((ROOT / page).read_text().split(" "))
+            is_a_pattern = words.startswith(r"\|")
+            pattern = words if is_a_pattern else re.escape(words).replace(r"\ ", r"\s+")
+            assert re.search(pattern, text), words
 
 
 def test_the_report_in_the_readme_adds_up():

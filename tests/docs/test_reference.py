@@ -7,6 +7,8 @@ import os
 import re
 import sys
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -76,11 +78,12 @@ def test_every_method_of_a_class_that_users_call_is_there(name):
     assert {f"{method} of {name}" for method in public - there} <= BY_THE_LIBRARY
 
 
-@pytest.mark.parametrize(("name", "one"), DOCUMENTED, ids=[name for name, _ in DOCUMENTED])
-def test_it_says_what_it_is_with_each_parameter_and_an_example(name, one):
-    assert public_names.text(one)
-    assert [row.name for row in rows(one) if not row.meaning and name not in FIXTURES] == []
-    assert public_names.example(one) or one.is_attribute
+def test_a_name_says_what_it_is_with_each_parameter_and_an_example(subtests):
+    for name, one in DOCUMENTED:
+        with subtests.test(name=name):
+            assert public_names.text(one)
+            assert [row.name for row in rows(one) if not row.meaning and name not in FIXTURES] == []
+            assert public_names.example(one) or one.is_attribute
 
 
 def test_no_docstring_speaks_of_a_parameter_that_is_not_there():
@@ -104,18 +107,20 @@ def walk(one: Any) -> Any:
             yield from walk(member)
 
 
-@pytest.mark.parametrize(("name", "one"), DOCUMENTED, ids=[name for name, _ in DOCUMENTED])
-def test_a_time_and_a_size_are_told_with_their_unit(name, one):
-    for row in rows(one):
-        said = reference.meaning(one, row)
-        number = re.search(r"\b(float|int|timedelta)\b", row.type)
-        is_a_time = IS_A_TIME.search(row.name) or re.match(
-            r"(list\[)?(float|timedelta)\b", row.type
-        )
-        if number and is_a_time and row.name not in IS_NO_TIME:
-            assert TIME.search(said), (name, row.name)
-        if number and IS_A_SIZE.search(row.name):
-            assert "bytes" in said, (name, row.name)
+def test_a_time_and_a_size_are_told_with_their_unit(subtests):
+    for name, one in DOCUMENTED:
+        for row in rows(one):
+            with subtests.test(name=name, row=row.name):
+                _is_told_with_its_unit(row, reference.meaning(one, row))
+
+
+def _is_told_with_its_unit(row: Row, said: str) -> None:
+    number = re.search(r"\b(float|int|timedelta)\b", row.type)
+    is_a_time = IS_A_TIME.search(row.name) or re.match(r"(list\[)?(float|timedelta)\b", row.type)
+    if number and is_a_time and row.name not in IS_NO_TIME:
+        assert TIME.search(said)
+    if number and IS_A_SIZE.search(row.name):
+        assert "bytes" in said
 
 
 def test_put_says_of_each_term_what_the_table_of_the_terms_says():
@@ -125,21 +130,26 @@ def test_put_says_of_each_term_what_the_table_of_the_terms_says():
     assert [term.name for term in TERMS if not said[term.name].startswith(term.meaning)] == []
 
 
-@pytest.fixture
-def task_types():
-    """The types that are registered, as they are again after the test."""
+@contextmanager
+def no_task_types() -> Iterator[None]:
+    """Task types that are registered are so again afterwards."""
     kept = dict(vars(REGISTRY))
     REGISTRY.clear()
-    yield
-    vars(REGISTRY).update(kept)
+    try:
+        yield
+    finally:
+        vars(REGISTRY).update(kept)
 
 
-RUN = [(name, one) for name, one in DOCUMENTED if ">>>" in public_names.example(one)]
+def test_an_example_does_what_it_says(subtests):
+    examples = [(name, one) for name, one in DOCUMENTED if ">>>" in public_names.example(one)]
+    assert len(examples) > 100
+    for name, one in examples:
+        with subtests.test(name=name), no_task_types():
+            _does_what_it_says(name, one)
 
 
-@pytest.mark.usefixtures("task_types")
-@pytest.mark.parametrize(("name", "one"), RUN, ids=[name for name, _ in RUN])
-def test_an_example_does_what_it_says(name, one):
+def _does_what_it_says(name: str, one: Any) -> None:
     known: dict[str, Any] = {}
     exec(reference.PREAMBLE, known)  # noqa: S102 - the page says it, too
     shown = public_names.example(one)

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import lifoq
 import lifoq_cdk
 from tests.docs.test_docs import DOCUMENTS, ROOT
@@ -85,9 +83,6 @@ def named_in_code() -> Iterator[str]:
         yield from IDENTIFIER.findall(file.read_text())
 
 
-IN_CODE = {*named_in_code()}
-
-
 def sentences(file: Path) -> Iterator[str]:
     """Yield the texts of several words that a program says, docstrings left out."""
     tree = ast.parse(file.read_text())
@@ -111,13 +106,18 @@ def test_a_setting_that_a_message_names_is_one():
     assert unknown == set()
 
 
-@pytest.mark.parametrize("page", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_setting_that_a_page_names_is_one(page):
-    text = page.read_text()
+def test_a_setting_that_a_page_names_is_one(subtests):
+    in_code = {*named_in_code()}
+    for page in DOCUMENTS:
+        with subtests.test(page=page):
+            _names_settings(page.read_text(), in_code)
+
+
+def _names_settings(text: str, in_code: set[str]) -> None:
     of_its_code = IDENTIFIER.findall(" ".join(re.findall(r"```.*?```", text, flags=re.DOTALL)))
     prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     quoted = " ".join(re.findall(r"`([^`\n]+)`", prose))
     named = {name for name in NAME.findall(quoted) if not name.startswith("lifoq_")}  # metrics
     in_units = {name for name in named if re.search(r"_(seconds|minutes|ms|mb|bytes)$", name)}
-    assert named - PUBLIC - IN_CODE - OTHERS - {*of_its_code} == set()
+    assert named - PUBLIC - in_code - OTHERS - {*of_its_code} == set()
     assert in_units - SETTINGS - OF_RESULTS == set()

@@ -9,12 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import lifoq
 import lifoq_cdk
 from lifoq import Cells, Queue
-from tests.docs.test_docs import DOCUMENTS, ROOT
+from tests.docs.test_docs import DOCUMENTS
 
 PACKAGES = (lifoq, lifoq_cdk)
 OURS = {name: getattr(package, name) for package in PACKAGES for name in package.__all__}
@@ -28,20 +26,21 @@ def snippets(document: Path) -> list[str]:
     )
 
 
-@pytest.mark.parametrize(
-    "document",
-    [document for document in DOCUMENTS if snippets(document)],
-    ids=lambda path: str(path.relative_to(ROOT)),
-)
-def test_what_a_snippet_imports_and_calls_of_lifoq_is_there(document):
-    for code in snippets(document):
-        for node in ast.walk(ast.parse(code)):
-            if isinstance(node, ast.ImportFrom) and node.module and node.module[:5] == "lifoq":
-                module = importlib.import_module(node.module)
-                missing = [one.name for one in node.names if not hasattr(module, one.name)]
-                assert [name for name in missing if name != "*"] == []
-            if isinstance(node, ast.Call) and (called := list(_called(node.func))):
-                assert any(_fits(one, node) for one in called), ast.unparse(node)
+def test_what_a_snippet_imports_and_calls_of_lifoq_is_there(subtests):
+    for document in DOCUMENTS:
+        for code in snippets(document):
+            with subtests.test(document=document):
+                _is_there(code)
+
+
+def _is_there(code: str) -> None:
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module[:5] == "lifoq":
+            module = importlib.import_module(node.module)
+            missing = [one.name for one in node.names if not hasattr(module, one.name)]
+            assert [name for name in missing if name != "*"] == []
+        if isinstance(node, ast.Call) and (called := list(_called(node.func))):
+            assert any(_fits(one, node) for one in called), ast.unparse(node)
 
 
 def _called(function: ast.expr) -> Iterator[Any]:
