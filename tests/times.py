@@ -128,7 +128,7 @@ def main(*, out: Path, rows: int, asked: tuple[str, ...]) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for part in out.glob("times-*.json"):
         part.unlink()
-    plugin = ("-p", "tests.times", "--times-into", str(out))
+    plugin = ("-p", "tests.times", f"--times-into={out.resolve()}")
     ended = subprocess.run((sys.executable, "-m", "pytest", *plugin, *asked), check=False)
     click.echo("\n".join(table(out, rows=rows)))
     sys.exit(ended.returncode)

@@ -18,14 +18,17 @@ LAMBDA = {
 }
 
 
-PLACES = {"a script": {}, "a Lambda function": LAMBDA}
-
-
-@pytest.fixture(scope="module", params=PLACES)
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param({}, marks=pytest.mark.prove, id="a script"),  # boto3 is its client by default
+        pytest.param(LAMBDA, id="a Lambda function"),
+    ],
+)
 def found(request):
     told = subprocess.run(
         [sys.executable, "-m", "tests.aws.outside"],
-        env=os.environ | PLACES[request.param],
+        env=os.environ | request.param,
         capture_output=True,
         text=True,
         check=False,

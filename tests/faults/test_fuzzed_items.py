@@ -2,7 +2,9 @@
 come across for ever."""
 
 import contextlib
+import itertools
 import logging
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -243,37 +245,51 @@ def at_most(value: object, bound: int | Decimal) -> bool:
 
 # One damage at a time, through every operation
 
-
-@pytest.mark.parametrize("place", PLACES, ids=lambda place: ".".join(map(str, place)))
-def test_no_operation_fails_or_repeats_itself_over_a_damaged_item(place):
-    for what, typed_item in damaged_items(place):
-        item = plain(typed_item)
-        for name, operation in OPERATIONS.items():
-            table = BoundedTable()
-            table.damage(item)
-            store = Store(table, host=ManualHost(START + 1))
-            try:
-                operation(store)
-            except StoreUnavailable as error:
-                raise AssertionError(f"{what}: {name}: {error}") from error
-            except LifoqError:
-                pass
-            except Exception as error:
-                raise AssertionError(f"{what}: {name}") from error
+one_in = pytest.mark.parametrize(
+    "one_in", [pytest.param(1, marks=pytest.mark.prove, id="all"), pytest.param(5, id="a sample")]
+)
+"""A sample has each damage in some operations, and each operation over some damages of each place:
+their number is no multiple of five."""
 
 
-@pytest.mark.parametrize("place", PLACES, ids=lambda place: ".".join(map(str, place)))
-def test_workers_and_sweep_dead_letter_each_damage(place):
-    crowd = [(item, None, 0) for _, item in damaged_items(place)]
-    assert_harmless(World(MemoryTable(), SHARED), crowd)
+@one_in
+def test_no_operation_fails_or_repeats_itself_over_a_damaged_item(one_in, subtests):
+    assert math.gcd(len(OPERATIONS), 5) == 1
+    for place in PLACES:
+        pairs = itertools.product(damaged_items(place), OPERATIONS.items())
+        with subtests.test(place=".".join(map(str, place))):
+            for (what, item), (name, operation) in itertools.islice(pairs, 0, None, one_in):
+                _ends(operation, plain(item), f"{what}: {name}")
 
 
+def _ends(operation: Callable[[Store], object], item: Any, told: str) -> None:
+    table = BoundedTable()
+    table.damage(item)
+    store = Store(table, host=ManualHost(START + 1))
+    try:
+        operation(store)
+    except StoreUnavailable as error:
+        raise AssertionError(f"{told}: {error}") from error
+    except LifoqError:
+        pass
+    except Exception as error:
+        raise AssertionError(told) from error
+
+
+def test_workers_and_sweep_dead_letter_each_damage(subtests):
+    for place in PLACES:
+        crowd = [(item, None, 0) for _, item in damaged_items(place)]
+        with subtests.test(place=".".join(map(str, place))):
+            assert_harmless(World(MemoryTable(), SHARED), crowd)
+
+
+@one_in
 def test_what_null_does_to_conditions_is_the_same_in_dynamodb(
-    dynamodb_local_endpoint, new_dynamo_table
+    one_in, dynamodb_local_endpoint, new_dynamo_table
 ):
     world = World(new_dynamo_table(dynamodb_local_endpoint))
     whole = EACH["TAKEN, replaced"]
-    found = [damaged(whole, place, {"NULL": True}) for place in PLACES]
+    found = [damaged(whole, place, {"NULL": True}) for place in PLACES[::one_in]]
     crowd = [item for item in found if item is not None]
     store = world.operator.store
     for n, item in enumerate(crowd):

@@ -381,6 +381,7 @@ def test_roles_ask_for_nothing_more_when_the_key_is_switched_on(everything):
 # Experts
 
 
+@pytest.mark.prove
 def test_cfn_lint_finds_nothing(everything):
     templates = sorted(str(file) for file in everything.assembly.glob("*.template.json"))
     lint = Path(sys.executable).with_name("cfn-lint")
