@@ -22,7 +22,7 @@ from lifoq_localcloud.events.http_api import HttpAnswer, Route, ask, called
 from lifoq_localcloud.functions.function import Outcome, ThrottledError
 from lifoq_localcloud.http_server.body import MOST_BYTES, MOST_BYTES_OF_ANYBODY
 from lifoq_localcloud.http_server.gate import Callers, signer
-from lifoq_localcloud.service_rules.functions import check_invocation
+from lifoq_localcloud.moto_adapter import checked_calls
 from lifoq_localcloud.service_rules.refused import RefusedError
 from lifoq_localcloud.tables.exports import ExportRefusedError
 
@@ -89,6 +89,10 @@ class Gateway:
         if path.startswith(CONTROL):
             return self._control(path.removeprefix(CONTROL), environ, start_response)
         call = self._calls.record(environ)
+        if (refused := checked_calls.refusal(call.service, environ)) is not None:
+            status, headers, told = refused
+            start_response(_line(status), list(headers.items()))
+            return [told]
         if match := _INVOCATION.fullmatch(path):
             return self._invoke(unquote(match["function"]), environ, start_response)
         if call.service == "dynamodb":
@@ -173,7 +177,6 @@ class Gateway:
         asked = parse_qs(environ.get("QUERY_STRING", "")).get("Qualifier", [_LATEST])[0]
         try:
             self._check_function(name, asked)
-            check_invocation(body, waits=kind != "Event")
             context = _client_context(environ.get("HTTP_X_AMZ_CLIENT_CONTEXT", ""))
         except RefusedError as error:
             return _refuse(start_response, _STATUS.get(error.code, 400), error.code, str(error))

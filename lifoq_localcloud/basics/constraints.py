@@ -1,16 +1,20 @@
 """Values against a service's model: what is required, lengths, ranges, patterns and enums.
 
 Each sentence is AWS's: ``Value '901' at 'timeout' failed to satisfy constraint: Member must have
-value less than or equal to 900``.
+value less than or equal to 900``. The rules of an operation are compiled when it is first asked
+for. A part of the model without a rule takes no time from then on.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from botocore.model import ListShape, MapShape, Shape, StructureShape
+from botocore.model import ListShape, MapShape, Shape, StringShape, StructureShape
+
+Check = Callable[[Any, str], Iterator[str]]
+"""The rules of one shape: a value and its path become a sentence for each rule that is broken."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,114 +28,203 @@ class Constraints:
     """False where the service has a sentence of its own for names."""
     enum_orders: Mapping[str, str] = field(default_factory=dict)
     """An enum's values, by the shape's name, in an order that the model does not have."""
+    _compiled: dict[Shape, Check | None] = field(default_factory=dict, repr=False, compare=False)
+    """By the shape of an operation's input."""
 
     def told(self, shape: StructureShape, given: Mapping[str, Any]) -> str | None:
         """Return one sentence on all that is wrong with a request, or None.
 
         ``2 validation errors detected: Value null at 'key' …; Value 'X' at 'returnValues' …``
         """
-        found = list(self._members(shape, given, ""))
+        if shape not in self._compiled:
+            self._compiled[shape] = _Compiler(self).check(shape)
+        check = self._compiled[shape]
+        found = list(check(given, "")) if check is not None else []
         if not found:
             return None
         count = f"{len(found)} validation error{'s' if len(found) > 1 else ''} detected"
         return f"{count}: {'; '.join(found)}"
 
-    def _wrong(self, shape: Shape, value: Any, path: str) -> Iterator[str]:
-        """Yield a sentence for each constraint that the value breaks."""
-        if (told := self._outside(shape, value)) is not None:
-            yield self._sentence(shape, value, path, told)
-        elif isinstance(shape, StructureShape) and isinstance(value, Mapping):
-            yield from self._members(shape, value, f"{path}.")
-        elif isinstance(shape, ListShape) and isinstance(value, list):
-            for place, one in enumerate(value, start=1):
-                yield from self._wrong(shape.member, one, f"{path}.{place}.member")
-        elif isinstance(shape, MapShape) and isinstance(value, Mapping):
-            yield from self._entries(shape, value, path)
-        elif (values := getattr(shape, "enum", None)) and value not in values:
-            listed = self.enum_orders.get(shape.name) or ", ".join(values)
-            told = f"Member must satisfy enum value set: [{listed}]"
-            yield f"Value '{value}' at '{path}' failed to satisfy constraint: {told}"
-        elif self.patterns and isinstance(value, str) and not _fits(shape, value):
-            told = f"Member must satisfy regular expression pattern: {shape.metadata['pattern']}"
-            yield f"Value '{value}' at '{path}' failed to satisfy constraint: {told}"
 
-    def _members(
-        self, shape: StructureShape, given: Mapping[str, Any], prefix: str
-    ) -> Iterator[str]:
-        for name, member in shape.members.items():
-            path = f"{prefix}{name[0].lower()}{name[1:]}"
-            value = given.get(name)
-            if value is not None:
-                yield from self._wrong(member, value, path)
-            elif name in shape.required_members:
-                told = "failed to satisfy constraint: Member must not be null"
-                yield f"Value null at '{path}' {told}"
+class _Compiler:
+    """Makes the rules of one operation's input, shape by shape."""
 
-    def _entries(self, shape: MapShape, given: Mapping[str, Any], path: str) -> Iterator[str]:
-        bounds = shape.value.metadata
-        for key, value in given.items():
-            if value is None:
-                told = "failed to satisfy constraint: Member must not be null"
-                yield f"Value null at '{path}.{key}.member' {told}"
-                continue
-            if self.patterns and not _fits(shape.key, key):
-                wanted = f"[Member must satisfy regular expression pattern: {_pattern(shape.key)}]"
-                told = f"Map keys must satisfy constraint: {wanted}"
-                yield (
-                    f"Value '{_shown(shape, given)}' at '{path}' failed to satisfy constraint: "
-                    + (told)
-                )
-                return
-            # The length of a list in a map is told of the map.
-            if isinstance(shape.value, ListShape) and self._outside(shape.value, value) is not None:
-                told = (
-                    "Map value must satisfy constraint: [Member must have length less than or "
-                    f"equal to {bounds['max']}, Member must have length greater than or equal to "
-                    f"{bounds['min']}]"
-                )
-                yield (
-                    f"Value '{_shown(shape, given)}' at '{path}' failed to satisfy constraint: "
-                    + (told)
-                )
+    def __init__(self, words: Constraints) -> None:
+        self._words = words
+        self._known: dict[str, Check | None] = {}
+
+    def check(self, shape: Shape) -> Check | None:
+        """Return the rules of a shape and of all that is in it; None if there are none."""
+        name = shape.name
+        if name not in self._known:
+            self._known[name] = lambda value, path: self._again(name, value, path)
+            self._known[name] = self._join(self._bounds(shape), self._inner(shape))
+        return self._known[name]
+
+    def _again(self, name: str, value: Any, path: str) -> Iterator[str]:
+        """The rules of a shape that has itself as a part."""
+        check = self._known[name]
+        return check(value, path) if check is not None else iter(())
+
+    def _join(self, bounds: Check | None, inner: Check | None) -> Check | None:
+        """Look into a value only if its own length is right, as AWS does."""
+        if bounds is None or inner is None:
+            return bounds or inner
+
+        def check(value: Any, path: str) -> Iterator[str]:
+            told = next(bounds(value, path), None)
+            if told is not None:
+                yield told
             else:
-                yield from self._wrong(shape.value, value, f"{path}.{key}.member")
+                yield from inner(value, path)
 
-    def _outside(self, shape: Shape, value: Any) -> str | None:
-        """Return what the value must have, if its length or its amount is out of bounds."""
-        least = shape.metadata.get("min")
-        most = shape.metadata.get("max")
-        if isinstance(value, str | bytes | list | dict):
-            size, noun = len(value), "length"
-        elif isinstance(value, int) and not isinstance(value, bool):
-            size, noun = value, "value"
-        else:
+        return check
+
+    def _bounds(self, shape: Shape) -> Check | None:
+        least, most = shape.metadata.get("min"), shape.metadata.get("max")
+        if least is None and most is None:
             return None
-        if least is not None and size < least:
-            return f"Member must have {noun} greater than or equal to {least}"
-        if most is not None and size > most:
-            return f"Member must have {noun} less than or equal to {most}"
-        return None
+
+        def check(value: Any, path: str) -> Iterator[str]:
+            told = _outside(value, least, most)
+            if told is not None:
+                yield self._sentence(shape, value, path, told)
+
+        return check
+
+    def _inner(self, shape: Shape) -> Check | None:
+        if isinstance(shape, StructureShape):
+            return self._structure(shape)
+        if isinstance(shape, ListShape):
+            return self._list(shape)
+        if isinstance(shape, MapShape):
+            return self._map(shape)
+        return self._text(shape) if isinstance(shape, StringShape) else None
+
+    def _structure(self, shape: StructureShape) -> Check | None:
+        required = frozenset(shape.required_members)
+        checks = [
+            (name, f"{name[0].lower()}{name[1:]}", name in required, self.check(member))
+            for name, member in shape.members.items()
+        ]
+        checks = [one for one in checks if one[2] or one[3] is not None]
+
+        def check(value: Any, path: str) -> Iterator[str]:
+            if not isinstance(value, Mapping):
+                return
+            prefix = f"{path}." if path else ""
+            for name, shown, needed, inner in checks:
+                found = value.get(name)
+                if found is None:
+                    if needed:
+                        yield _missing(prefix + shown)
+                elif inner is not None:
+                    yield from inner(found, prefix + shown)
+
+        return check if checks else None
+
+    def _list(self, shape: ListShape) -> Check | None:
+        inner = self.check(shape.member)
+        if inner is None:
+            return None
+
+        def check(value: Any, path: str) -> Iterator[str]:
+            if isinstance(value, list):
+                for place, one in enumerate(value, start=1):
+                    yield from inner(one, f"{path}.{place}.member")
+
+        return check
+
+    def _map(self, shape: MapShape) -> Check:
+        inner = self.check(shape.value)
+        key = _compiled(_pattern(shape.key)) if self._words.patterns else None
+        bounds = shape.value.metadata
+
+        def of_map(value: Any, path: str, wanted: str) -> str:
+            shown = _shown(shape, value)
+            return f"Value '{shown}' at '{path}' failed to satisfy constraint: {wanted}"
+
+        def check(value: Any, path: str) -> Iterator[str]:
+            if not isinstance(value, Mapping):
+                return
+            for name, one in value.items():
+                if one is None:
+                    yield _missing(f"{path}.{name}.member")
+                elif key is not None and not key.fullmatch(name):
+                    told = f"Member must satisfy regular expression pattern: {_pattern(shape.key)}"
+                    yield of_map(value, path, f"Map keys must satisfy constraint: [{told}]")
+                    return
+                # The length of a list in a map is told of the map.
+                elif isinstance(shape.value, ListShape) and _outside(
+                    one, bounds.get("min"), bounds.get("max")
+                ):
+                    yield of_map(
+                        value,
+                        path,
+                        "Map value must satisfy constraint: [Member must have length less than or "
+                        f"equal to {bounds['max']}, Member must have length greater than or equal "
+                        f"to {bounds['min']}]",
+                    )
+                elif inner is not None:
+                    yield from inner(one, f"{path}.{name}.member")
+
+        return check
+
+    def _text(self, shape: StringShape) -> Check | None:
+        values = shape.enum
+        pattern = _compiled(_pattern(shape)) if self._words.patterns else None
+        if not values and pattern is None:
+            return None
+        known = frozenset(values)
+
+        def check(value: Any, path: str) -> Iterator[str]:
+            if known and not (isinstance(value, str) and value in known):
+                listed = self._words.enum_orders.get(shape.name) or ", ".join(values)
+                told = f"Member must satisfy enum value set: [{listed}]"
+            elif pattern is not None and isinstance(value, str) and not pattern.fullmatch(value):
+                told = f"Member must satisfy regular expression pattern: {_pattern(shape)}"
+            else:
+                return
+            yield f"Value '{value}' at '{path}' failed to satisfy constraint: {told}"
+
+        return check
 
     def _sentence(self, shape: Shape, value: Any, path: str, told: str) -> str:
-        if self.short:
+        if self._words.short:
             whole = ".".join(part[:1].upper() + part[1:] for part in path.split("."))
             whole = whole.replace(".Member.", ".member.")
             return f"Value at '{whole}' failed to satisfy constraint: {told}"
         return f"Value '{_shown(shape, value)}' at '{path}' failed to satisfy constraint: {told}"
 
 
+def _missing(path: str) -> str:
+    return f"Value null at '{path}' failed to satisfy constraint: Member must not be null"
+
+
+def _outside(value: Any, least: int | None, most: int | None) -> str | None:
+    """Return what the value must have, if its length or its amount is out of bounds."""
+    if isinstance(value, str | bytes | list | dict):
+        size: float = len(value)
+        noun = "length"
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        size, noun = value, "value"
+    else:
+        return None
+    if least is not None and size < least:
+        return f"Member must have {noun} greater than or equal to {least}"
+    if most is not None and size > most:
+        return f"Member must have {noun} less than or equal to {most}"
+    return None
+
+
 def _pattern(shape: Shape) -> str:
     return str(shape.metadata.get("pattern", ""))
 
 
-def _fits(shape: Shape, value: str) -> bool:
-    pattern = _pattern(shape)
-    compiled = _compiled(pattern) if pattern else None
-    return compiled is None or compiled.fullmatch(value) is not None
-
-
 @cache
 def _compiled(pattern: str) -> re.Pattern[str] | None:
+    if not pattern:
+        return None
     try:
         return re.compile(pattern, re.DOTALL)
     except re.error:

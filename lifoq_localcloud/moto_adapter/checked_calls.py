@@ -1,62 +1,68 @@
-"""Each call of a service's API is held against AWS's rules before moto answers it.
+"""Each call of a service's API is held against AWS's rules before moto sees it.
 
 A call that brings CloudFormation a template is refused for what is wrong with the template.
+DynamoDB's calls are held by ``table_rules``.
 """
 
 from typing import Any, Final
 
 from moto.cloudformation.models import Stack
+from moto.cloudformation.utils import get_stack_from_s3_url
 from moto.core.exceptions import ServiceException
-from moto.core.responses import ActionResult, BaseResponse
+from yaml import YAMLError  # type: ignore[import-untyped] # it has no types
 
-from lifoq_localcloud.moto_adapter.patch import replace
+from lifoq_localcloud.basics.account import ACCOUNT
+from lifoq_localcloud.moto_adapter import wire
+from lifoq_localcloud.moto_adapter.wire import Answer, Call, MalformedError
 from lifoq_localcloud.service_rules import calls, templates
 from lifoq_localcloud.service_rules.refused import RefusedError
 
 _WITH_TEMPLATE: Final = {"CreateStack", "UpdateStack", "CreateChangeSet", "ValidateTemplate"}
+_WITH_NAME: Final = {"CreateStack", "CreateChangeSet"}
+_WITHOUT_PREVIOUS: Final = {"CreateStack", "ValidateTemplate"}
 
 
-class ServiceRefusal(ServiceException):
-    """A refusal that moto tells in the protocol of the service that was called."""
+def refusal(service: str, environ: dict[str, Any]) -> Answer | None:
+    """Return the answer to a request that AWS refuses, whatever there is; None for all others."""
+    call = wire.read(service, environ)
+    if call is None or call.service == "dynamodb":
+        return None
+    try:
+        _check(call)
+    except RefusedError as error:
+        return call.refusal(error.code, str(error))
+    return None
 
 
-def install() -> None:
-    """Refuse what AWS refuses, in the form in which the service tells it."""
-    answer = BaseResponse.call_action
-
-    def call_action(response: BaseResponse) -> Any:
-        service, operation = response.boto3_service_name, response._get_action()  # noqa: SLF001
-        if operation and calls.knows(service, operation):
-            try:
-                asked = _asked(response)
-                calls.check(service, operation, asked)
-                if service == "cloudformation" and operation in _WITH_TEMPLATE:
-                    _check_template(response, operation, asked)
-            except RefusedError as error:
-                return response.serialized(ActionResult(ServiceRefusal(error.code, str(error))))
-        return answer(response)
-
-    replace(BaseResponse, "call_action", call_action)
+def _check(call: Call) -> None:
+    try:
+        asked = call.asked()
+    except MalformedError as error:
+        raise RefusedError(calls.malformed_code(call.protocol), str(error)) from error
+    calls.check(call.operation, asked)
+    if call.service == "cloudformation" and call.operation.name in _WITH_TEMPLATE:
+        _check_template(call.operation.name, asked)
 
 
-def _asked(response: BaseResponse) -> dict[str, Any]:
-    """Return the call's parameters, by the names of the service's model."""
-    if response.automated_parameter_parsing:
-        return dict(response.params)
-    parsed = type(response).__new__(type(response))
-    vars(parsed).update(vars(response))  # what moto reads of the response stays as it is
-    parsed.parse_parameters(response.normalized_request)
-    return dict(parsed.params)
-
-
-def _check_template(response: Any, operation: str, asked: dict[str, Any]) -> None:
+def _check_template(operation: str, asked: dict[str, Any]) -> None:
     """Hold a template and what is given with it against CloudFormation's rules."""
+    if operation in _WITH_NAME:
+        templates.check_stack_name(asked["StackName"])
+    if asked.get("TemplateBody") and asked.get("TemplateURL"):
+        raise RefusedError(
+            templates.TEMPLATE, "Either Template URL or Template Body must be specified, not both."
+        )
     text = asked.get("TemplateBody")
     if asked.get("TemplateURL"):
-        text = response._get_stack_from_s3_url(asked["TemplateURL"])  # noqa: SLF001 - no public way
+        text = _from_bucket(asked["TemplateURL"])
     if not text:
+        if operation in _WITHOUT_PREVIOUS:
+            raise RefusedError(
+                templates.TEMPLATE, "Either Template URL or Template Body must be specified."
+            )
         return  # the previous template, which has been checked
-    template = Stack.parse_template(text)
+    template = _parsed(text)
+    templates.check_form(template)
     templates.check(template)
     if operation == "ValidateTemplate":
         return
@@ -65,3 +71,19 @@ def _check_template(response: Any, operation: str, asked: dict[str, Any]) -> Non
     }
     templates.check_parameters(template, given)
     templates.check_capabilities(template, asked.get("Capabilities") or [])
+
+
+def _from_bucket(address: str) -> str:
+    try:
+        return get_stack_from_s3_url(address, account_id=ACCOUNT, partition="aws")
+    except ServiceException as error:
+        raise RefusedError(templates.TEMPLATE, f"S3 error: {error.message}") from error
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return Stack.parse_template(text)
+    except (YAMLError, ValueError) as error:
+        raise RefusedError(
+            templates.TEMPLATE, f"Template format error: JSON or YAML not well-formed. {error}"
+        ) from error

@@ -171,15 +171,16 @@ def _schedule_config(schedule: Any) -> ScheduleConfig:
         expression=schedule.schedule_expression,
         timezone=schedule.schedule_expression_timezone or "UTC",
         enabled=(schedule.state or "ENABLED") == "ENABLED",
-        start=_moment(schedule.start_date),
-        end=_moment(schedule.end_date),
+        start=moment(schedule.start_date),
+        end=moment(schedule.end_date),
         changed=schedule.last_modified_date,
         target=dict(schedule.target),
         delete_after_completion=schedule.action_after_completion == "DELETE",
     )
 
 
-def _moment(value: Any) -> datetime | None:
+def moment(value: Any) -> datetime | None:
+    """Return a date of a schedule, which is epoch seconds or text; None where there is none."""
     if value is None:
         return None
     if isinstance(value, int | float):

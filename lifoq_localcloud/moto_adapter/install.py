@@ -10,7 +10,6 @@ from lifoq_localcloud.basics.credentials import Credentials
 from lifoq_localcloud.events.sources import Notification
 from lifoq_localcloud.moto_adapter import (
     answers,
-    checked_calls,
     function_calls,
     refusals,
     rules,
@@ -42,7 +41,6 @@ def install(
     subscriptions.install(deliver)
     refusals.install()
     schedules.install()
-    checked_calls.install()
 
 
 def moto() -> Any:

@@ -9,6 +9,7 @@ import io
 import json
 import re
 import zipfile
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from moto.awslambda.exceptions import InvalidParameterValueException, LambdaClientError
@@ -22,17 +23,27 @@ from moto.scheduler.models import EventBridgeSchedulerBackend
 from moto.sqs.models import sqs_backends
 
 from lifoq.schedules.expression import (
+    At,
+    Expression,
     InvalidExpressionError,
     UnsupportedExpressionError,
     parse,
 )
+from lifoq_localcloud.moto_adapter.deployed import moment
 from lifoq_localcloud.moto_adapter.patch import replace
+from lifoq_localcloud.service_rules import event_rules
 
 _BUCKET: Final = re.compile(r"(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 """A bucket's name
 (https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html)."""
 _MOST_KEY_BYTES: Final = 1_024
 _MOST_TARGETS: Final = 5
+_MOST_EXECUTIONS: Final = 1_000
+_LEAST_UNRESERVED: Final = 100
+"""An account's concurrent executions by default, and the part of them that stays unreserved
+(https://docs.aws.amazon.com/lambda/latest/dg/configuration-concurrency.html)."""
+_GRACE: Final = timedelta(minutes=1)
+"""Schedules are as exact as a minute."""
 _OF_CODE: Final = ("code", "code_bytes", "code_size", "code_sha_256", "code_digest")
 
 
@@ -43,9 +54,23 @@ def install() -> None:
     for name in ("create_event_source_mapping", "update_event_source_mapping"):
         _look_first(LambdaBackend, name, _check_filters)
     _look_first(LambdaBackend, "create_event_source_mapping", _check_source)
+    _look_first(LambdaBackend, "put_function_concurrency", _check_concurrency)
     _look_first(EventsBackend, "put_targets", _check_targets)
     _look_first(S3Backend, "create_bucket", _check_bucket)
     _look_first(S3Backend, "put_object", _check_key)
+    put_events = EventsBackend.put_events
+
+    def put_allowed_events(backend: EventsBackend, events: list[dict[str, Any]]) -> list[Any]:
+        """Answer for each event in its place, as one that is refused stops no other."""
+        refused = [event_rules.refused_entry(event) for event in events]
+        taken = iter(
+            put_events(
+                backend, [one for one, told in zip(events, refused, strict=True) if not told]
+            )
+        )
+        return [told or next(taken) for told in refused]
+
+    replace(EventsBackend, "put_events", put_allowed_events)
     set_code = LambdaFunction._set_function_code  # noqa: SLF001 - no public way
 
     def set_function_code(function: LambdaFunction, updated_spec: dict[str, Any]) -> None:
@@ -77,16 +102,29 @@ def _check_schedule(
     schedule_expression: str,
     schedule_expression_timezone: str | None,
     group_name: str | None,
+    end_date: Any,
+    state: str | None,
     **_: Any,
 ) -> None:
     if group_name and group_name not in backend.schedule_groups:
         raise ScheduleGroupNotFound(group_name)
     try:
-        parse(schedule_expression, schedule_expression_timezone or "UTC")
+        parsed = parse(schedule_expression, schedule_expression_timezone or "UTC")
     except UnsupportedExpressionError:
         return  # AWS takes it; the inventory names it
     except InvalidExpressionError as error:
         raise ValidationException(str(error)) from error
+    if state != "DISABLED":
+        _check_not_over(schedule_expression, parsed, moment(end_date))
+
+
+def _check_not_over(text: str, parsed: Expression, end: datetime | None) -> None:
+    """Refuse a schedule that would never fire: its only time, or its end, has passed."""
+    latest = datetime.now(UTC) - _GRACE
+    if isinstance(parsed, At) and parsed.when < latest:
+        raise ValidationException(f"Invalid Schedule Expression {text}. Its time has passed.")
+    if end is not None and end.replace(tzinfo=end.tzinfo or UTC) < latest:
+        raise ValidationException("The EndDate you specify must be in the future.")
 
 
 def _check_filters(_backend: LambdaBackend, *arguments: Any, **named: Any) -> None:
@@ -132,6 +170,18 @@ def _check_source(backend: LambdaBackend, spec: dict[str, Any]) -> None:
         raise InvalidParameterValueException(
             f"Queue visibility timeout: {hidden} seconds is less than Function timeout: "
             f"{function.timeout} seconds"
+        )
+
+
+def _check_concurrency(backend: LambdaBackend, function_name: str, reserved: Any) -> None:
+    """Leave the account what no function may reserve of its concurrent executions."""
+    name = backend.get_function(function_name).function_name
+    others = (one for one in backend.list_functions() if one.function_name != name)
+    sum_of_others = sum(int(one.reserved_concurrency or 0) for one in others)
+    if sum_of_others + int(reserved) > _MOST_EXECUTIONS - _LEAST_UNRESERVED:
+        raise InvalidParameterValueException(
+            "Specified ReservedConcurrentExecutions for function decreases account's "
+            f"UnreservedConcurrentExecution below its minimum value of [{_LEAST_UNRESERVED}]."
         )
 
 

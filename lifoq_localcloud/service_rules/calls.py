@@ -1,17 +1,18 @@
 """A call of a service's API, held against the service's model and its rules."""
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any, Final
 
-from botocore.model import ServiceModel, StructureShape
-from botocore.session import get_session
+from botocore.model import OperationModel, StructureShape
 
 from lifoq_localcloud.basics.constraints import Constraints
 from lifoq_localcloud.service_rules import (
     documents,
     event_rules,
     functions,
+    keys,
+    metrics,
+    objects,
     queues,
     schedules,
     state_machines,
@@ -25,84 +26,112 @@ CHECKS: Final[Mapping[str, Mapping[str, Check]]] = {
     "lambda": {
         "CreateFunction": functions.check_new,
         "UpdateFunctionConfiguration": functions.check,
+        "UpdateFunctionCode": functions.check_code,
+        "Invoke": functions.check_invocation,
         "CreateEventSourceMapping": functions.check_mapping,
     },
     "scheduler": {"CreateSchedule": schedules.check, "UpdateSchedule": schedules.check},
-    "events": {"PutRule": event_rules.check, "PutEvents": event_rules.check_entries},
+    "events": {
+        "PutRule": event_rules.check,
+        "PutEvents": event_rules.check_entries,
+        "PutTargets": event_rules.check_targets,
+    },
     "stepfunctions": {
         "CreateStateMachine": state_machines.check_new,
         "UpdateStateMachine": state_machines.check,
-        "StartExecution": state_machines.check_input,
-        "StartSyncExecution": state_machines.check_input,
+        "StartExecution": state_machines.check_execution,
+        "StartSyncExecution": state_machines.check_execution,
         "SendTaskSuccess": state_machines.check_output,
     },
     "sqs": {
-        "CreateQueue": queues.check_attributes,
+        "CreateQueue": queues.check_new,
         "SetQueueAttributes": queues.check_attributes,
+        "GetQueueAttributes": queues.check_attribute_names,
         "SendMessage": queues.check_message,
+        "SendMessageBatch": queues.check_messages,
+        "DeleteMessageBatch": queues.check_batch,
+        "ChangeMessageVisibility": queues.check_received,
+        "ChangeMessageVisibilityBatch": queues.check_batch,
+        "ReceiveMessage": queues.check_received,
     },
     "sns": {
-        "Publish": topics.check_message,
+        "Publish": topics.check_publication,
+        "PublishBatch": topics.check_messages,
         "Subscribe": topics.check_subscription,
         "SetSubscriptionAttributes": topics.check_subscription_attribute,
     },
     "iam": {
         "CreateRole": documents.check_trust,
-        "UpdateAssumeRolePolicy": documents.check_policy,
+        "UpdateAssumeRolePolicy": documents.check_new_trust,
         "PutRolePolicy": documents.check_policy,
         "CreatePolicy": documents.check_policy,
         "CreatePolicyVersion": documents.check_policy,
     },
-    "ssm": {"PutParameter": documents.check_parameter},
-    "logs": {"PutRetentionPolicy": documents.check_retention},
+    "ssm": {
+        "PutParameter": documents.check_parameter,
+        "GetParametersByPath": documents.check_paths,
+    },
+    "logs": {
+        "PutRetentionPolicy": documents.check_retention,
+        "PutLogEvents": documents.check_log_events,
+    },
+    "cloudwatch": {
+        "PutMetricData": metrics.check_data,
+        "PutMetricAlarm": metrics.check_alarm,
+        "PutDashboard": metrics.check_dashboard,
+        "GetMetricData": metrics.check_question,
+    },
+    "s3": {
+        "PutObject": objects.check_object,
+        "UploadPart": objects.check_object,
+        "ListObjectsV2": objects.check_page,
+        "PutBucketTagging": objects.check_tags,
+    },
+    "kms": {"ScheduleKeyDeletion": keys.check_deletion},
 }
 """The rules that no model says, by service and operation."""
 
-MODEL_CODES: Final = {
-    "lambda": VALIDATION,
-    "scheduler": VALIDATION,
-    "events": VALIDATION,
-    "stepfunctions": VALIDATION,
-    "ssm": VALIDATION,
+_VALIDATION_ERROR: Final = "ValidationError"
+CODES: Final[Mapping[str, str]] = {
+    "apigatewayv2": "BadRequestException",
+    "cloudformation": _VALIDATION_ERROR,
+    "cloudwatch": _VALIDATION_ERROR,
+    "ecr": "InvalidParameterException",
+    "ecs": "InvalidParameterException",
+    "iam": _VALIDATION_ERROR,
     "logs": "InvalidParameterException",
-    "iam": "ValidationError",
-    "cloudformation": "ValidationError",
+    "s3": "InvalidArgument",
+    "sns": _VALIDATION_ERROR,
+    "sqs": "MissingParameter",
+    "sts": _VALIDATION_ERROR,
 }
-"""The services that hold a call against their model, with the code of their refusal."""
+"""The code by which a service says that a call does not fit its model, where it is not
+``ValidationException``. SQS's model says what is required, and no more."""
+_MALFORMED: Final = {"query": "MalformedInput", "rest-xml": "MalformedXML"}
 
 _WORDS: Final = Constraints()
 
 
-def check(service: str, operation: str, asked: dict[str, Any]) -> None:
+def check(operation: OperationModel, asked: dict[str, Any]) -> None:
     """Raise RefusedError for a call that AWS refuses whatever there is.
 
-    ``service`` is boto3's name of it; ``asked`` are the parameters by the names of the model.
+    ``asked`` are the parameters by the names of the model.
     """
-    if service in MODEL_CODES:
-        _check_model(service, operation, asked)
-    if (own := CHECKS.get(service, {}).get(operation)) is not None:
+    service = operation.service_model.service_name
+    if isinstance(operation.input_shape, StructureShape):
+        told = _WORDS.told(operation.input_shape, asked)
+        if told is not None:
+            raise RefusedError(_code(service, told), told)
+    if (own := CHECKS.get(service, {}).get(operation.name)) is not None:
         own(asked)
 
 
-def knows(service: str, operation: str) -> bool:
-    """True if there is anything to hold such a call against."""
-    return service in MODEL_CODES or operation in CHECKS.get(service, {})
+def malformed_code(protocol: str) -> str:
+    """Return the code for a request that cannot be read."""
+    return _MALFORMED.get(protocol, "SerializationException")
 
 
-def _check_model(service: str, operation: str, asked: dict[str, Any]) -> None:
-    model = _model(service)
-    if operation not in model.operation_names:
-        return
-    shape = model.operation_model(operation).input_shape
-    if not isinstance(shape, StructureShape):
-        return
-    told = _WORDS.told(shape, asked)
-    if told is None:
-        return
-    code = LAMBDA_VALUE if service == "lambda" and "at 'runtime'" in told else MODEL_CODES[service]
-    raise RefusedError(code, told)
-
-
-@cache
-def _model(service: str) -> ServiceModel:
-    return get_session().get_service_model(service)
+def _code(service: str, told: str) -> str:
+    if service == "lambda" and "at 'runtime'" in told:
+        return LAMBDA_VALUE
+    return CODES.get(service, VALIDATION)

@@ -64,6 +64,46 @@ def check_entries(asked: dict[str, Any]) -> None:
         )
 
 
+def refused_entry(event: dict[str, Any]) -> dict[str, str] | None:
+    """Return the answer for an event that PutEvents does not take; None for all others.
+
+    What is missing in an event, moto says.
+    """
+    if str(event.get("Source")).lower().startswith("aws."):
+        return {
+            "ErrorCode": "NotAuthorizedForSourceException",
+            "ErrorMessage": "Not authorized for the source.",
+        }
+    detail = event.get("Detail")
+    if detail and not (_is_json(detail) and isinstance(json.loads(detail), dict)):
+        return {"ErrorCode": "MalformedDetail", "ErrorMessage": "Detail is malformed."}
+    return None
+
+
+def check_targets(asked: dict[str, Any]) -> None:
+    """Refuse targets with two inputs, or with an input that is no JSON."""
+    for target in asked.get("Targets") or []:
+        given = [name for name in ("Input", "InputPath", "InputTransformer") if target.get(name)]
+        if len(given) > 1:
+            raise RefusedError(
+                VALIDATION,
+                "Only one of Input, InputPath, or InputTransformer must be provided for target "
+                f"{target.get('Id')}.",
+            )
+        if target.get("Input") is not None and not _is_json(target["Input"]):
+            raise RefusedError(
+                VALIDATION, f"JSON syntax error in input for target {target.get('Id')}."
+            )
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def _not_valid(reason: str) -> RefusedError:
     return RefusedError(
         "InvalidEventPatternException", f"Event pattern is not valid. Reason: {reason}"

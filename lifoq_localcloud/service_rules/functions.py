@@ -10,7 +10,7 @@ MOST_MEMORY_MB: Final = 10_240
 """Both: for functions outside of Managed Instances, which the local cloud does not imitate."""
 MOST_ENVIRONMENT_BYTES: Final = 4_096
 MOST_NAME_LETTERS: Final = 64
-MOST_REQUEST_BYTES: Final = 6_291_556
+MOST_REQUEST_BYTES: Final = 6_291_456
 MOST_EVENT_BYTES: Final = 1_048_576
 """The payload of an invocation that somebody waits for, and of one that nobody does
 (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html)."""
@@ -57,6 +57,13 @@ MOST_BATCH_WITHOUT_WINDOW: Final = 10
 
 def check_new(asked: dict[str, Any]) -> None:
     """Hold a new function against Lambda's rules."""
+    zipped = asked.get("PackageType", "Zip") == "Zip"
+    if zipped and not (asked.get("Handler") and asked.get("Runtime")):
+        raise RefusedError(
+            LAMBDA_VALUE,
+            "Runtime and Handler are mandatory parameters for functions created with deployment "
+            "packages.",
+        )
     name = asked.get("FunctionName")
     if isinstance(name, str) and not name.startswith("arn:") and len(name) > MOST_NAME_LETTERS:
         raise RefusedError(
@@ -107,6 +114,19 @@ def _check_most(asked: dict[str, Any], name: str, most: int) -> None:
         )
 
 
+def check_code(asked: dict[str, Any]) -> None:
+    """Refuse an update of code that brings none, or brings it twice."""
+    sources = [name for name in ("ZipFile", "S3Bucket", "ImageUri") if asked.get(name)]
+    if not sources:
+        raise RefusedError(LAMBDA_VALUE, "Please provide a source for function code.")
+    if len(sources) > 1:
+        raise RefusedError(
+            LAMBDA_VALUE, "Please provide only one source for function code, not several."
+        )
+    if "S3Bucket" in sources and not asked.get("S3Key"):
+        raise RefusedError(LAMBDA_VALUE, "S3Key is required with S3Bucket.")
+
+
 def check_mapping(asked: dict[str, Any]) -> None:
     """Hold a mapping against the rules of its source: a queue, a FIFO queue or a stream."""
     source = asked.get("EventSourceArn")
@@ -138,9 +158,10 @@ def _check_mapping_of_queue(asked: dict[str, Any], *, fifo: bool) -> None:
         raise RefusedError(LAMBDA_VALUE, told)
 
 
-def check_invocation(body: bytes, *, waits: bool) -> None:
+def check_invocation(asked: dict[str, Any]) -> None:
     """Hold the payload of an invocation against Lambda's bounds; it has to be JSON."""
-    most = MOST_REQUEST_BYTES if waits else MOST_EVENT_BYTES
+    body: bytes = asked.get("Payload") or b""
+    most = MOST_EVENT_BYTES if asked.get("InvocationType") == "Event" else MOST_REQUEST_BYTES
     if len(body) > most:
         raise RefusedError(
             "RequestTooLargeException",

@@ -3,6 +3,7 @@
 Expressions and time zones are held against their grammar in ``moto_adapter/refusals.py``.
 """
 
+import json
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +15,7 @@ def check(asked: dict[str, Any]) -> None:
     arn = (asked.get("Target") or {}).get("Arn")
     if isinstance(arn, str) and not arn.startswith("arn:"):
         raise RefusedError(VALIDATION, f"Provided Arn is not in correct format: {arn}")
+    _check_target(asked.get("Target") or {})
     window = asked.get("FlexibleTimeWindow") or {}
     minutes = window.get("MaximumWindowInMinutes")
     if window.get("Mode") == "FLEXIBLE" and minutes is None:
@@ -29,6 +31,30 @@ def check(asked: dict[str, Any]) -> None:
     start, end = asked.get("StartDate"), asked.get("EndDate")
     if _is_later(start, end):
         raise RefusedError(VALIDATION, "The StartDate you specify must come before the EndDate.")
+
+
+def _check_target(target: dict[str, Any]) -> None:
+    """Hold what a target is given, and its dead-letter queue, against Scheduler's rules."""
+    text = target.get("Input")
+    if isinstance(text, str) and ":aws-sdk:" in str(target.get("Arn")) and not _is_object(text):
+        raise RefusedError(
+            VALIDATION, "Invalid RequestJson provided. Reason: it is no JSON object."
+        )
+    dead_letters = (target.get("DeadLetterConfig") or {}).get("Arn")
+    if isinstance(dead_letters, str) and ":sqs:" not in dead_letters:
+        raise RefusedError(VALIDATION, "DeadLetterConfig.Arn must be the ARN of an SQS queue.")
+    of_fifo = isinstance(target.get("Arn"), str) and target["Arn"].endswith(".fifo")
+    if of_fifo and not (target.get("SqsParameters") or {}).get("MessageGroupId"):
+        raise RefusedError(
+            VALIDATION, "MessageGroupId is required when the target is a FIFO queue."
+        )
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _is_later(start: Any, end: Any) -> bool:

@@ -11,6 +11,8 @@ MOST_DATA_BYTES: Final = 262_144
 """The most of an execution's input, and of a state's output."""
 TERMINAL: Final = frozenset({"Succeed", "Fail"})
 TYPES: Final = TERMINAL | {"Choice", "Map", "Parallel", "Pass", "Task", "Wait"}
+_WAITS: Final = frozenset({"Seconds", "SecondsPath", "Timestamp", "TimestampPath"})
+MOST_NAME_LETTERS: Final = 80
 _MISSING: Final = "MISSING_TRANSITION_TARGET"
 _SCHEMA: Final = "SCHEMA_VALIDATION_FAILED"
 _NOT_IN_NAMES: Final = re.compile(r"[\s<>{}\[\]?*\"#%\\^|~`$&,;:/\u0000-\u001f\u007f-\u009f]")
@@ -35,7 +37,10 @@ def check(asked: dict[str, Any]) -> None:
         raise _invalid(f"{code}: {told}", place)
 
 
-def check_input(asked: dict[str, Any]) -> None:
+def check_execution(asked: dict[str, Any]) -> None:
+    """Hold an execution's name and input against the rules."""
+    if _NOT_IN_NAMES.search(asked.get("name") or ""):
+        raise RefusedError("InvalidName", f"Invalid Name: '{asked['name']}'")
     _check_json(
         asked.get("input"),
         "input",
@@ -83,23 +88,42 @@ def _wrong(machine: Any, place: str) -> Wrong:
     if machine["StartAt"] not in states:
         yield _MISSING, f"Missing 'StartAt' target: {machine['StartAt']}", f"{place}/StartAt"
     for name, state in states.items():
-        here = f"{place}/States/{name}"
-        if not isinstance(state, dict) or state.get("Type") not in TYPES:
-            yield (
-                _SCHEMA,
-                f"Value is not a valid Type: it has to be one of {sorted(TYPES)}",
-                f"{here}/Type",
-            )
+        yield from _wrong_state(name, state, states, f"{place}/States/{name}")
+    for name in sorted(states.keys() - _reached(machine["StartAt"], states)):
+        yield _MISSING, f'State "{name}" is not reachable.', f"{place}/States/{name}"
+
+
+def _wrong_state(name: str, state: Any, states: dict[str, Any], here: str) -> Wrong:
+    """Yield what is wrong with a state, where it leads, and in the machines within it."""
+    if len(name) > MOST_NAME_LETTERS:
+        yield _SCHEMA, f"The name of a state has at most {MOST_NAME_LETTERS} characters", here
+    if not isinstance(state, dict) or state.get("Type") not in TYPES:
+        told = f"Value is not a valid Type: it has to be one of {sorted(TYPES)}"
+        yield _SCHEMA, told, f"{here}/Type"
+        return
+    yield from _wrong_end(state, here)
+    yield from _wrong_fields(state, here)
+    yield from _wrong_handlers(state, here)
+    for where, target in _targets(state):
+        if target not in states:
+            yield _MISSING, f"Missing 'Next' target: {target}", f"{here}{where}"
+    for where, inner in _machines(state):
+        yield from _wrong(inner, f"{here}{where}")
+
+
+def _reached(start: Any, states: dict[str, Any]) -> set[str]:
+    """Return the names of all states that the first one leads to, itself included."""
+    reached, ahead = set(), [start]
+    while ahead:
+        name = ahead.pop()
+        if name in reached or not isinstance(states.get(name), dict):
             continue
-        yield from _wrong_state(state, here)
-        for where, target in _targets(state):
-            if target not in states:
-                yield _MISSING, f"Missing 'Next' target: {target}", f"{here}{where}"
-        for where, inner in _machines(state):
-            yield from _wrong(inner, f"{here}{where}")
+        reached.add(name)
+        ahead += [target for _, target in _targets(states[name])]
+    return reached
 
 
-def _wrong_state(state: dict[str, Any], here: str) -> Wrong:
+def _wrong_end(state: dict[str, Any], here: str) -> Wrong:
     kind = state["Type"]
     ends = state.get("End") is True
     if kind == "Choice":
@@ -109,8 +133,29 @@ def _wrong_state(state: dict[str, Any], here: str) -> Wrong:
             yield _SCHEMA, "The fields 'Next' and 'End' are not supported in a Choice", here
     elif kind not in TERMINAL and ends == ("Next" in state):
         yield _SCHEMA, "Exactly one of the fields 'Next' and 'End' has to be there", here
+
+
+def _wrong_fields(state: dict[str, Any], here: str) -> Wrong:
+    kind = state["Type"]
     if kind == "Task" and not isinstance(state.get("Resource"), str):
         yield _SCHEMA, "The field 'Resource' is required but was missing", here
+    if kind == "Wait" and len(_WAITS & state.keys()) != 1:
+        yield _SCHEMA, f"Exactly one of the fields {sorted(_WAITS)} has to be there", here
+    if kind == "Parallel" and not state.get("Branches"):
+        yield _SCHEMA, "The field 'Branches' is required, with a branch at least", here
+    for field in ("TimeoutSeconds", "HeartbeatSeconds"):
+        value = state.get(field)
+        if isinstance(value, int | float) and value <= 0:
+            yield _SCHEMA, f"{field} has to be more than 0", f"{here}/{field}"
+
+
+def _wrong_handlers(state: dict[str, Any], here: str) -> Wrong:
+    """Yield what lacks in the retries and catchers of a state."""
+    for field, needed in (("Retry", "ErrorEquals"), ("Catch", "ErrorEquals"), ("Catch", "Next")):
+        for place, one in enumerate(state.get(field) or []):
+            if not isinstance(one, dict) or not one.get(needed):
+                told = f"The field '{needed}' is required but was missing"
+                yield _SCHEMA, told, f"{here}/{field}[{place}]"
 
 
 def _targets(state: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -23,6 +23,24 @@ TEMPLATE: Final = "ValidationError"
 """The code of all that CloudFormation itself refuses."""
 REGION: Final = "us-east-1"
 
+VERSION: Final = "2010-09-09"
+SECTIONS: Final = frozenset(
+    {
+        *("AWSTemplateFormatVersion", "Description", "Metadata", "Parameters", "Mappings"),
+        *("Conditions", "Rules", "Transform", "Hooks", "Resources", "Outputs", "Globals"),
+    }
+)
+PARTS: Final = frozenset(
+    {
+        *("Type", "Properties", "DependsOn", "Condition", "Metadata", "DeletionPolicy"),
+        *("UpdatePolicy", "UpdateReplacePolicy", "CreationPolicy", "Version"),
+    }
+)
+"""What a resource may have
+(https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/resources-section.html)."""
+_LOGICAL_ID: Final = re.compile("[A-Za-z0-9]{1,255}")
+_STACK: Final = re.compile(r"[a-zA-Z][-a-zA-Z0-9]{0,127}|arn:.+")
+
 CHECKS: Final[Mapping[str, Callable[[dict[str, Any]], None]]] = {
     "AWS::Lambda::Function": functions.check_new,
     "AWS::Lambda::EventSourceMapping": functions.check_mapping,
@@ -44,6 +62,16 @@ NAMED: Final = {
     "AWS::IAM::UserToGroupAddition": "",
 }
 """The types that need a capability, with the property whose presence asks for the stronger one."""
+
+
+def check_stack_name(name: str) -> None:
+    """Hold the name of a stack against CloudFormation's rule, which its model does not have."""
+    if not _STACK.fullmatch(name):
+        raise RefusedError(
+            TEMPLATE,
+            f"1 validation error detected: Value '{name}' at 'stackName' failed to satisfy "
+            "constraint: Member must satisfy regular expression pattern: [a-zA-Z][-a-zA-Z0-9]*",
+        )
 
 
 def check_capabilities(template: Any, given: list[str]) -> None:
@@ -96,6 +124,60 @@ def _wrong_parameter(declared: Mapping[str, Any], value: str) -> Iterator[str]:
             yield f"must be a number not less than {declared['MinValue']}"
         elif "MaxValue" in declared and float(value) > float(declared["MaxValue"]):
             yield f"must be a number not greater than {declared['MaxValue']}"
+
+
+def check_form(template: Any) -> None:
+    """Hold the sections of a template, and the form of each resource, against the grammar."""
+    if not isinstance(template, dict):
+        raise RefusedError(TEMPLATE, "Template format error: unsupported structure.")
+    if strangers := sorted(map(str, template.keys() - SECTIONS)):
+        raise RefusedError(
+            TEMPLATE, f"Invalid template property or properties [{', '.join(strangers)}]"
+        )
+    version = template.get("AWSTemplateFormatVersion", VERSION)
+    if str(version) != VERSION:
+        raise RefusedError(
+            TEMPLATE,
+            "Template format error: unsupported value for AWSTemplateFormatVersion: "
+            f"{version} is not {VERSION}.",
+        )
+    resources = template.get("Resources")
+    if "Transform" in template:
+        return  # a macro may bring what is missing
+    if not isinstance(resources, dict) or not resources:
+        raise _malformed("At least one Resources member must be defined.")
+    for name, resource in resources.items():
+        _check_resource(str(name), resource, resources)
+    for name, output in (template.get("Outputs") or {}).items():
+        if not isinstance(output, dict) or "Value" not in output:
+            raise _malformed(
+                f"Output {name} is malformed. The Value field of every Outputs "
+                "member must be specified."
+            )
+
+
+def _check_resource(name: str, resource: Any, resources: dict[str, Any]) -> None:
+    if not _LOGICAL_ID.fullmatch(name):
+        raise _malformed(f"Resource name {name} is non alphanumeric.")
+    if not isinstance(resource, dict) or not isinstance(resource.get("Type"), str):
+        raise _malformed(f"[/Resources/{name}] Every Resources object must contain a Type member.")
+    if strangers := sorted(resource.keys() - PARTS):
+        raise RefusedError(
+            TEMPLATE, f"Invalid template resource property '{strangers[0]}' of {name}"
+        )
+    wanted = resource.get("DependsOn") or []
+    missing = [
+        one for one in ([wanted] if isinstance(wanted, str) else wanted) if one not in resources
+    ]
+    if missing:
+        raise _malformed(
+            f"Unresolved resource dependencies [{', '.join(missing)}] in the "
+            "Resources block of the template"
+        )
+
+
+def _malformed(told: str) -> RefusedError:
+    return RefusedError(TEMPLATE, f"Template format error: {told}")
 
 
 def check(template: Any) -> None:

@@ -1,8 +1,10 @@
 """SNS: what it refuses of subscriptions and messages."""
 
 import json
+import re
 from typing import Any, Final
 
+from lifoq_localcloud.service_rules import message_attributes
 from lifoq_localcloud.service_rules.refused import RefusedError
 
 INVALID: Final = "InvalidParameter"
@@ -12,6 +14,12 @@ PROTOCOLS: Final = frozenset(
         "firehose",
     }
 )
+_BATCH_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
+_ARNS: Final = {"sqs": "arn:aws:sqs:", "lambda": "arn:aws:lambda:", "firehose": "arn:aws:firehose:"}
+_JSON_ATTRIBUTES: Final = frozenset({"FilterPolicy", "RedrivePolicy", "DeliveryPolicy"})
+_SUBSCRIPTION_ATTRIBUTES: Final = _JSON_ATTRIBUTES | {
+    *("FilterPolicyScope", "RawMessageDelivery", "SubscriptionRoleArn", "ReplayPolicy"),
+}
 
 
 def check_subscription(asked: dict[str, Any]) -> None:
@@ -19,19 +27,63 @@ def check_subscription(asked: dict[str, Any]) -> None:
         raise RefusedError(
             INVALID, f"Invalid parameter: Does not support this protocol: {asked.get('Protocol')}"
         )
-    attributes = asked.get("Attributes") or {}
-    for name in ("FilterPolicy", "RedrivePolicy", "DeliveryPolicy"):
-        if name in attributes:
-            _check_json(name, attributes[name])
+    kind, endpoint = asked["Protocol"], asked.get("Endpoint")
+    if endpoint is not None and not str(endpoint).startswith(_ARNS.get(kind, "")):
+        raise RefusedError(INVALID, f"Invalid parameter: {kind.upper()} endpoint ARN")
+    if kind in {"http", "https"} and not str(endpoint).startswith(f"{kind}://"):
+        raise RefusedError(INVALID, "Invalid parameter: Endpoint must match the specified protocol")
+    for name, value in (asked.get("Attributes") or {}).items():
+        check_subscription_attribute({"AttributeName": name, "AttributeValue": value})
 
 
 def check_subscription_attribute(asked: dict[str, Any]) -> None:
+    """Refuse an attribute that no subscription has, or JSON that is none."""
     name = asked.get("AttributeName", "")
-    if name in {"FilterPolicy", "RedrivePolicy", "DeliveryPolicy"} and asked.get("AttributeValue"):
+    if name not in _SUBSCRIPTION_ATTRIBUTES:
+        raise RefusedError(INVALID, "Invalid parameter: AttributeName")
+    if name in _JSON_ATTRIBUTES and asked.get("AttributeValue"):
         _check_json(name, asked["AttributeValue"])
 
 
+def check_publication(asked: dict[str, Any]) -> None:
+    """Refuse a message without a place to go, or one that SNS does not carry."""
+    if not any(asked.get(name) for name in ("TopicArn", "TargetArn", "PhoneNumber")):
+        raise RefusedError(
+            INVALID,
+            "Invalid parameter: TopicArn or TargetArn Reason: no value for required parameter",
+        )
+    check_message(asked)
+
+
+def check_messages(asked: dict[str, Any]) -> None:
+    """Refuse a batch of none, and entries that SNS does not carry."""
+    entries = asked.get("PublishBatchRequestEntries") or []
+    if not entries:
+        raise RefusedError("EmptyBatchRequest", "The batch request doesn't contain any entries.")
+    ids = [entry.get("Id") for entry in entries]
+    if len(ids) != len(set(ids)):
+        raise RefusedError(
+            "BatchEntryIdsNotDistinct",
+            "Two or more batch entries in the request have the same Id.",
+        )
+    for entry in entries:
+        if not _BATCH_ID.fullmatch(str(entry.get("Id"))):
+            raise RefusedError(
+                "InvalidBatchEntryId",
+                f"The Id of a batch entry in a batch request doesn't abide by the specification: "
+                f"{entry.get('Id')}",
+            )
+        check_message(entry)
+
+
 def check_message(asked: dict[str, Any]) -> None:
+    """Refuse a message without text, with attributes that cannot be, or with half of its texts."""
+    for name, attribute in (asked.get("MessageAttributes") or {}).items():
+        if (told := message_attributes.wrong(name, attribute)) is not None:
+            raise RefusedError("ParameterValueInvalid", told)
+    subject = asked.get("Subject")
+    if subject is not None and (not subject.strip() or not subject.isprintable()):
+        raise RefusedError(INVALID, "Invalid parameter: Subject")
     message = asked.get("Message")
     if not message:
         raise RefusedError(INVALID, "Invalid parameter: Empty message")
