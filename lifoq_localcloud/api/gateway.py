@@ -23,6 +23,7 @@ from lifoq_localcloud.functions.function import Outcome, ThrottledError
 from lifoq_localcloud.http_server.body import MOST_BYTES, MOST_BYTES_OF_ANYBODY
 from lifoq_localcloud.http_server.gate import Callers, signer
 from lifoq_localcloud.moto_adapter import checked_calls
+from lifoq_localcloud.moto_adapter.wire import Answer
 from lifoq_localcloud.service_rules.refused import RefusedError
 from lifoq_localcloud.tables.exports import ExportRefusedError
 
@@ -88,12 +89,15 @@ class Gateway:
             return refusal.answer(environ, start_response)
         if path.startswith(CONTROL):
             return self._control(path.removeprefix(CONTROL), environ, start_response)
-        call = self._calls.record(environ)
+        return self._call(self._calls.record(environ), environ, start_response)
+
+    def _call(
+        self, call: ApiCall, environ: Environ, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        """Answer a call of the AWS API, unless AWS would refuse it whatever there is."""
         if (refused := checked_calls.refusal(call.service, environ)) is not None:
-            status, headers, told = refused
-            start_response(_line(status), list(headers.items()))
-            return [told]
-        if match := _INVOCATION.fullmatch(path):
+            return _answered(start_response, refused)
+        if match := _INVOCATION.fullmatch(environ["PATH_INFO"]):
             return self._invoke(unquote(match["function"]), environ, start_response)
         if call.service == "dynamodb":
             return self._dynamodb(call, environ, start_response)
@@ -139,7 +143,12 @@ class Gateway:
         self, call: ApiCall, environ: Environ, start_response: StartResponse
     ) -> list[bytes]:
         heads: list[tuple[str, list[tuple[str, str]]]] = []
-        parts = self._moto(environ, lambda *head: heads.append(head))
+        told = f"the local cloud does not imitate {call.operation}"
+        try:
+            parts = self._moto(environ, lambda *head: heads.append(head))
+        except NotImplementedError:  # an operation that moto knows by its name alone
+            refused = checked_calls.not_imitated(call.service, environ, told)
+            return _answered(start_response, refused)
         try:
             body = list(parts)
         finally:
@@ -147,7 +156,6 @@ class Gateway:
         status, headers = heads[-1]
         # S3's answer to HEAD for an object that is not there is such a page, too.
         if call.service != "s3" and _is_page(status, headers):
-            told = f"the local cloud does not imitate {call.operation}"
             return list(_refuse(start_response, 400, "NotImitatedException", told))
         start_response(status, headers)
         return body
@@ -261,9 +269,17 @@ def _respond(
 
 
 def _is_page(status: str, headers: list[tuple[str, str]]) -> bool:
-    """True of moto's page for a path that it knows nothing of: its answers are JSON or XML."""
-    kind = next((value for name, value in headers if name.lower() == "content-type"), "")
-    return status.startswith("404") and kind.startswith("text/html")
+    """True of moto's page for a path that it knows nothing of: its answers are JSON or XML, or
+    have the error's name."""
+    named = {name.lower(): value for name, value in headers}
+    page = named.get("content-type", "").startswith("text/html")
+    return status.startswith("404") and page and "x-amzn-errortype" not in named
+
+
+def _answered(start_response: StartResponse, answer: Answer) -> list[bytes]:
+    status, headers, body = answer
+    start_response(_line(status), list(headers.items()))
+    return [body]
 
 
 def _refuse(start_response: StartResponse, status: int, code: str, message: str) -> Iterable[bytes]:

@@ -8,7 +8,7 @@ for. A part of the model without a rule takes no time from then on.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from botocore.model import ListShape, MapShape, Shape, StringShape, StructureShape
@@ -29,7 +29,7 @@ class Constraints:
     enum_orders: Mapping[str, str] = field(default_factory=dict)
     """An enum's values, by the shape's name, in an order that the model does not have."""
     _compiled: dict[Shape, Check | None] = field(default_factory=dict, repr=False, compare=False)
-    """By the shape of an operation's input."""
+    """The rules of each operation, by the shape of its input."""
 
     def told(self, shape: StructureShape, given: Mapping[str, Any]) -> str | None:
         """Return one sentence on all that is wrong with a request, or None.
@@ -57,7 +57,8 @@ class _Compiler:
         """Return the rules of a shape and of all that is in it; None if there are none."""
         name = shape.name
         if name not in self._known:
-            self._known[name] = lambda value, path: self._again(name, value, path)
+            # A shape that has itself as a part finds itself here.
+            self._known[name] = partial(self._again, name)
             self._known[name] = self._join(self._bounds(shape), self._inner(shape))
         return self._known[name]
 

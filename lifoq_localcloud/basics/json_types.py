@@ -7,6 +7,7 @@ are none of its matter: AWS ignores them, too.
 import base64
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from botocore.model import ListShape, MapShape, Shape, StructureShape
@@ -74,9 +75,12 @@ class _Compiler:
         name = shape.name
         if name not in self._known:
             # A shape that has itself as a part finds itself here.
-            self._known[name] = lambda value, path: self._known[name](value, path)
+            self._known[name] = partial(self._again, name)
             self._known[name] = self._made(shape)
         return self._known[name]
+
+    def _again(self, name: str, value: Any, path: str) -> str | None:
+        return self._known[name](value, path)
 
     def _made(self, shape: Shape) -> Check:
         fits = _FITS[shape.type_name]

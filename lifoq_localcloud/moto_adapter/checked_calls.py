@@ -12,14 +12,13 @@ from moto.core.exceptions import ServiceException
 from yaml import YAMLError  # type: ignore[import-untyped] # it has no types
 
 from lifoq_localcloud.basics.account import ACCOUNT
-from lifoq_localcloud.moto_adapter import wire
+from lifoq_localcloud.moto_adapter import tokens, wire
 from lifoq_localcloud.moto_adapter.wire import Answer, Call, MalformedError
 from lifoq_localcloud.service_rules import calls, templates
 from lifoq_localcloud.service_rules.refused import RefusedError
 
 _WITH_TEMPLATE: Final = {"CreateStack", "UpdateStack", "CreateChangeSet", "ValidateTemplate"}
 _WITH_NAME: Final = {"CreateStack", "CreateChangeSet"}
-_WITHOUT_PREVIOUS: Final = {"CreateStack", "ValidateTemplate"}
 
 
 def refusal(service: str, environ: dict[str, Any]) -> Answer | None:
@@ -34,12 +33,21 @@ def refusal(service: str, environ: dict[str, Any]) -> Answer | None:
     return None
 
 
+def not_imitated(service: str, environ: dict[str, Any], told: str) -> Answer:
+    """Return the answer to a call that moto has no answer for."""
+    call = wire.read(service, environ)
+    if call is None:
+        raise NotImplementedError(told)
+    return call.refusal("NotImitatedException", told)
+
+
 def _check(call: Call) -> None:
     try:
         asked = call.asked()
     except MalformedError as error:
         raise RefusedError(calls.malformed_code(call.protocol), str(error)) from error
     calls.check(call.operation, asked)
+    tokens.check(call.service, call.operation.name, asked)
     if call.service == "cloudformation" and call.operation.name in _WITH_TEMPLATE:
         _check_template(call.operation.name, asked)
 
@@ -56,7 +64,7 @@ def _check_template(operation: str, asked: dict[str, Any]) -> None:
     if asked.get("TemplateURL"):
         text = _from_bucket(asked["TemplateURL"])
     if not text:
-        if operation in _WITHOUT_PREVIOUS:
+        if not asked.get("UsePreviousTemplate"):
             raise RefusedError(
                 templates.TEMPLATE, "Either Template URL or Template Body must be specified."
             )
@@ -76,8 +84,11 @@ def _check_template(operation: str, asked: dict[str, Any]) -> None:
 def _from_bucket(address: str) -> str:
     try:
         return get_stack_from_s3_url(address, account_id=ACCOUNT, partition="aws")
-    except ServiceException as error:
-        raise RefusedError(templates.TEMPLATE, f"S3 error: {error.message}") from error
+    except (ServiceException, AttributeError, ValueError) as error:
+        # moto finds no bucket, takes no object for one, or reads no path in the address.
+        raise RefusedError(
+            templates.TEMPLATE, f"S3 error: there is no template at {address}"
+        ) from error
 
 
 def _parsed(text: str) -> Any:

@@ -15,8 +15,14 @@ from typing import Any, Final
 from moto.awslambda.exceptions import InvalidParameterValueException, LambdaClientError
 from moto.awslambda.models import LambdaBackend, LambdaFunction
 from moto.core.exceptions import JsonRESTError
+from moto.dynamodbstreams.models import DynamoDBStreamsBackend
 from moto.events.models import EventsBackend
-from moto.s3.exceptions import InvalidBucketName, S3ClientError
+from moto.s3.exceptions import (
+    InvalidBucketName,
+    InvalidContinuationToken,
+    NoSuchUpload,
+    S3ClientError,
+)
 from moto.s3.models import S3Backend
 from moto.scheduler.exceptions import ScheduleGroupNotFound, ValidationException
 from moto.scheduler.models import EventBridgeSchedulerBackend
@@ -58,6 +64,13 @@ def install() -> None:
     _look_first(EventsBackend, "put_targets", _check_targets)
     _look_first(S3Backend, "create_bucket", _check_bucket)
     _look_first(S3Backend, "put_object", _check_key)
+    for name in ("update_event_source_mapping", "delete_event_source_mapping"):
+        _look_first(LambdaBackend, name, _check_mapping)
+    _look_first(EventBridgeSchedulerBackend, "delete_schedule_group", _check_group)
+    _look_first(S3Backend, "upload_part", _check_upload)
+    _look_first(S3Backend, "list_objects_v2", _check_continuation)
+    _look_first(DynamoDBStreamsBackend, "get_records", _check_iterator)
+    _look_first(DynamoDBStreamsBackend, "get_shard_iterator", _check_shard)
     put_events = EventsBackend.put_events
 
     def put_allowed_events(backend: EventsBackend, events: list[dict[str, Any]]) -> list[Any]:
@@ -196,6 +209,50 @@ def _check_targets(
             "LimitExceededException",
             "The requested resource exceeds the maximum number allowed: a rule has "
             f"{_MOST_TARGETS} targets",
+        )
+
+
+def _check_mapping(backend: LambdaBackend, uuid: str, *_: Any, **_more: Any) -> None:
+    if backend.get_event_source_mapping(uuid) is None:
+        refusal = LambdaClientError(
+            "ResourceNotFoundException", "The resource you requested does not exist."
+        )
+        refusal.code = 404
+        raise refusal
+
+
+def _check_group(backend: EventBridgeSchedulerBackend, name: str | None) -> None:
+    if name not in backend.schedule_groups:
+        raise ScheduleGroupNotFound(str(name))
+
+
+def _check_upload(
+    backend: S3Backend, bucket_name: str, multipart_id: str, *_: Any, **_more: Any
+) -> None:
+    if multipart_id not in backend.get_bucket(bucket_name).multiparts:
+        raise NoSuchUpload(multipart_id)
+
+
+def _check_continuation(backend: S3Backend, *_: Any, **named: Any) -> None:
+    token = named.get("continuation_token")
+    if token is not None and token not in backend._pagination_tokens:  # noqa: SLF001
+        raise InvalidContinuationToken
+
+
+def _check_iterator(backend: DynamoDBStreamsBackend, iterator_arn: str, *_: Any) -> None:
+    if iterator_arn not in backend.shard_iterators:
+        raise JsonRESTError("ValidationException", "Invalid ShardIterator")
+
+
+def _check_shard(
+    backend: DynamoDBStreamsBackend, arn: str, shard_id: str, *_: Any, **_more: Any
+) -> None:
+    name = arn.split(":", 6)[5].split("/")[1]
+    shard = backend.dynamodb.get_table(name).stream_shard
+    if shard is None or shard.id != shard_id:
+        raise JsonRESTError(
+            "ResourceNotFoundException",
+            f"Requested resource not found: Shard {shard_id} in Stream {arn} not found",
         )
 
 

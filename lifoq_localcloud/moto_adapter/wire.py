@@ -2,6 +2,8 @@
 
 import io
 import json
+import re
+import warnings
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,6 +23,11 @@ from lifoq_localcloud.basics.json_types import JsonTypes
 _MODELS: Final = {"states": "stepfunctions", "monitoring": "cloudwatch"}
 """The models of services that sign by another name than boto3 calls them."""
 _TYPES: Final = JsonTypes()
+_NOT_IN_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What a sentence may repeat of a request, and no answer in XML can have."""
+
+# moto says so of codes that are common to all services, and in no service's model.
+warnings.filterwarnings("ignore", r"Exception\(_Refusal\) with code")
 
 Answer = tuple[int, dict[str, str], bytes]
 """Status, headers and body."""
@@ -75,7 +82,7 @@ class Call:
     def refusal(self, code: str, message: str) -> Answer:
         """Return what the service answers to a call that it refuses."""
         serializer = get_serializer_class(self.service, self.protocol)(self.operation)
-        told = serializer.serialize(_Refusal(code, message))
+        told = serializer.serialize(_Refusal(code, _NOT_IN_XML.sub("?", message)))
         body = told["body"]
         return (
             told["status_code"],

@@ -4,7 +4,8 @@
 
     a call of the API ──▶ calls ──┬──▶ the service's model: required, lengths, patterns, enums
                                   └──▶ functions · schedules · event_rules · state_machines · queues
-                                       topics · documents: a check for each operation
+                                       topics · documents · metrics · objects · keys · streams:
+                                       a check for each operation
                                               ▲
     a template ──▶ templates ─────────────────┴──▶ AWS's schema of each type of resource
 

@@ -1,5 +1,6 @@
 """A call of a service's API, held against the service's model and its rules."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from lifoq_localcloud.service_rules import (
     queues,
     schedules,
     state_machines,
+    streams,
     topics,
 )
 from lifoq_localcloud.service_rules.refused import LAMBDA_VALUE, VALIDATION, RefusedError
@@ -46,7 +48,6 @@ CHECKS: Final[Mapping[str, Mapping[str, Check]]] = {
     "sqs": {
         "CreateQueue": queues.check_new,
         "SetQueueAttributes": queues.check_attributes,
-        "GetQueueAttributes": queues.check_attribute_names,
         "SendMessage": queues.check_message,
         "SendMessageBatch": queues.check_messages,
         "DeleteMessageBatch": queues.check_batch,
@@ -86,10 +87,18 @@ CHECKS: Final[Mapping[str, Mapping[str, Check]]] = {
         "UploadPart": objects.check_object,
         "ListObjectsV2": objects.check_page,
         "PutBucketTagging": objects.check_tags,
+        "PutBucketLifecycleConfiguration": objects.check_lifecycle,
+    },
+    "dynamodbstreams": {
+        "DescribeStream": streams.check_arn,
+        "ListStreams": streams.check_arn,
+        "GetShardIterator": streams.check_iterator,
     },
     "kms": {"ScheduleKeyDeletion": keys.check_deletion},
 }
 """The rules that no model says, by service and operation."""
+ALL: Final[Mapping[str, Check]] = {"sns": topics.check_arns}
+"""The rules that each operation of a service has."""
 
 _VALIDATION_ERROR: Final = "ValidationError"
 CODES: Final[Mapping[str, str]] = {
@@ -106,8 +115,10 @@ CODES: Final[Mapping[str, str]] = {
     "sts": _VALIDATION_ERROR,
 }
 """The code by which a service says that a call does not fit its model, where it is not
-``ValidationException``. SQS's model says what is required, and no more."""
+``ValidationException``."""
 _MALFORMED: Final = {"query": "MalformedInput", "rest-xml": "MalformedXML"}
+
+_PARAMETER: Final = re.compile(r"at '([^.']+)")
 
 _WORDS: Final = Constraints()
 
@@ -121,7 +132,9 @@ def check(operation: OperationModel, asked: dict[str, Any]) -> None:
     if isinstance(operation.input_shape, StructureShape):
         told = _WORDS.told(operation.input_shape, asked)
         if told is not None:
-            raise RefusedError(_code(service, told), told)
+            raise RefusedError(_code(service, operation.input_shape, told), told)
+    if (common := ALL.get(service)) is not None:
+        common(asked)
     if (own := CHECKS.get(service, {}).get(operation.name)) is not None:
         own(asked)
 
@@ -131,7 +144,18 @@ def malformed_code(protocol: str) -> str:
     return _MALFORMED.get(protocol, "SerializationException")
 
 
-def _code(service: str, told: str) -> str:
+def _code(service: str, shape: StructureShape, told: str) -> str:
+    if service == "s3" and _is_of_body(shape, told):
+        return "MalformedXML"
+    if service == "sqs" and "Value null" not in told:
+        return "InvalidAttributeName"
     if service == "lambda" and "at 'runtime'" in told:
         return LAMBDA_VALUE
     return CODES.get(service, VALIDATION)
+
+
+def _is_of_body(shape: StructureShape, told: str) -> bool:
+    """True if the first sentence speaks of a parameter that stands in the body."""
+    found = _PARAMETER.search(told)
+    names = (name for name in shape.members if found and name.lower() == found[1].lower())
+    return any("location" not in shape.members[name].serialization for name in names)

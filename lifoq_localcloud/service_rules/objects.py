@@ -16,7 +16,7 @@ _CHECKSUMS: Final[dict[str, tuple[str, Callable[[bytes], bytes]]]] = {
     "ChecksumSHA1": ("SHA1", lambda body: hashlib.sha1(body, usedforsecurity=False).digest()),
     "ChecksumSHA256": ("SHA256", lambda body: hashlib.sha256(body).digest()),
 }
-"""By parameter. What Python cannot count by itself (CRC32C, CRC64NVME) is taken as it is."""
+"""The checksums by parameter. What Python cannot count by itself (CRC32C, CRC64NVME) is taken as it is."""
 
 
 def check_object(asked: dict[str, Any]) -> None:
@@ -57,6 +57,16 @@ def check_page(asked: dict[str, Any]) -> None:
     if (asked.get("MaxKeys") or 0) < 0:
         raise RefusedError(
             "InvalidArgument", "Argument maxKeys must be an integer between 0 and 2147483647"
+        )
+
+
+def check_lifecycle(asked: dict[str, Any]) -> None:
+    """Refuse a configuration without a rule."""
+    if not (asked.get("LifecycleConfiguration") or {}).get("Rules"):
+        raise RefusedError(
+            "MalformedXML",
+            "The XML you provided was not well-formed or did not validate against our published "
+            "schema",
         )
 
 

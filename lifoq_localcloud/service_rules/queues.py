@@ -31,13 +31,6 @@ ATTRIBUTES: Final = frozenset(
         *("DeduplicationScope", "FifoThroughputLimit"),
     }
 )
-READ_ONLY: Final = frozenset(
-    {
-        *("All", "QueueArn", "CreatedTimestamp", "LastModifiedTimestamp"),
-        *("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed"),
-        "ApproximateNumberOfMessagesNotVisible",
-    }
-)
 _BATCH_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _NOT_ALLOWED: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -71,33 +64,31 @@ def check_attributes(asked: Mapping[str, Any]) -> None:
         if name not in ATTRIBUTES:
             raise RefusedError("InvalidAttributeName", f"Unknown Attribute {name}.")
     check(attributes)
+    if attributes.get("Policy") and not _is_object(attributes["Policy"]):
+        raise RefusedError("InvalidAttributeValue", "Invalid value for the parameter Policy.")
     policy = attributes.get("RedrivePolicy")
     if policy:
         _check_redrive(policy)
 
 
-def check_attribute_names(asked: Mapping[str, Any]) -> None:
-    """Refuse a question for an attribute that no queue has."""
-    for name in asked.get("AttributeNames") or []:
-        if name not in ATTRIBUTES | READ_ONLY:
-            raise RefusedError("InvalidAttributeName", f"Unknown Attribute {name}.")
-
-
 def _check_redrive(policy: Any) -> None:
     told = f"Value {policy} for parameter RedrivePolicy is invalid. Reason: "
-    try:
-        found = json.loads(policy)
-    except (ValueError, TypeError, RecursionError) as error:
-        raise RefusedError(VALUE, f"{told}Redrive policy is not a valid JSON map.") from error
-    if not isinstance(found, dict):
+    if not _is_object(policy):
         raise RefusedError(VALUE, f"{told}Redrive policy is not a valid JSON map.")
-    most = str(found.get("maxReceiveCount", ""))
+    most = str(json.loads(policy).get("maxReceiveCount", ""))
     if most and not (most.isdecimal() and 1 <= int(most) <= MOST_RECEIVES):
         raise RefusedError(
             VALUE,
             f"{told}Invalid value for maxReceiveCount: {most}, valid values are from 1 to "
             f"{MOST_RECEIVES} both inclusive.",
         )
+
+
+def _is_object(text: Any) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, TypeError, RecursionError):
+        return False
 
 
 def check_received(asked: Mapping[str, Any]) -> None:

@@ -34,15 +34,12 @@ def check(asked: dict[str, Any]) -> None:
 
 
 def _check_target(target: dict[str, Any]) -> None:
-    """Hold what a target is given, and its dead-letter queue, against Scheduler's rules."""
+    """Hold what a target is given against Scheduler's rules."""
     text = target.get("Input")
     if isinstance(text, str) and ":aws-sdk:" in str(target.get("Arn")) and not _is_object(text):
         raise RefusedError(
             VALIDATION, "Invalid RequestJson provided. Reason: it is no JSON object."
         )
-    dead_letters = (target.get("DeadLetterConfig") or {}).get("Arn")
-    if isinstance(dead_letters, str) and ":sqs:" not in dead_letters:
-        raise RefusedError(VALIDATION, "DeadLetterConfig.Arn must be the ARN of an SQS queue.")
     of_fifo = isinstance(target.get("Arn"), str) and target["Arn"].endswith(".fifo")
     if of_fifo and not (target.get("SqsParameters") or {}).get("MessageGroupId"):
         raise RefusedError(

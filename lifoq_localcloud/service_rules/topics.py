@@ -16,10 +16,24 @@ PROTOCOLS: Final = frozenset(
 )
 _BATCH_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _ARNS: Final = {"sqs": "arn:aws:sqs:", "lambda": "arn:aws:lambda:", "firehose": "arn:aws:firehose:"}
+_OF_ARNS: Final = frozenset({"TopicArn", "TargetArn", "SubscriptionArn", "ResourceArn"})
+_ARN_PARTS: Final = 6
 _JSON_ATTRIBUTES: Final = frozenset({"FilterPolicy", "RedrivePolicy", "DeliveryPolicy"})
 _SUBSCRIPTION_ATTRIBUTES: Final = _JSON_ATTRIBUTES | {
     *("FilterPolicyScope", "RawMessageDelivery", "SubscriptionRoleArn", "ReplayPolicy"),
 }
+
+
+def check_arns(asked: dict[str, Any]) -> None:
+    """Refuse the ARN of whatever it is of, if it is none."""
+    for name in _OF_ARNS & asked.keys():
+        parts = str(asked[name]).split(":")
+        if len(parts) < _ARN_PARTS:
+            raise RefusedError(
+                INVALID,
+                f"Invalid parameter: {name} Reason: An ARN must have at least {_ARN_PARTS} "
+                f"elements, not {len(parts)}",
+            )
 
 
 def check_subscription(asked: dict[str, Any]) -> None:

@@ -1,24 +1,28 @@
 """Refusals of the other services: calls that AWS refuses are refused here, with the same code.
 
-Each row is a call, the code of AWS's error, and a part of its sentence. The second half is about
-templates: what a service or CloudFormation would refuse, a stack is refused for.
+A row of ``refused_alone.txt`` is a call that is wrong whatever there is, one of
+``refused_by_state.txt`` a call that is wrong beside what there is: the code of AWS's error, a part
+of its sentence, and what the call has otherwise than the whole one of ``WHOLE``. What the services'
+models say is drawn from them, in ``test_drawn_requests.py``. The second half is about templates:
+what a service or CloudFormation would refuse, a stack is refused for.
 """
 
 import json
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
 from aws_cdk import assertions
+from botocore import xform_name
 from botocore.config import Config
 from botocore.exceptions import ClientError
-
 from moto.core.utils import get_service_model
 
 from lifoq_localcloud import LocalCloud
-from lifoq_localcloud.service_rules import calls, templates
+from lifoq_localcloud.service_rules import calls, event_rules, metrics, templates
 from lifoq_localcloud.service_rules.refused import RefusedError
 from tests.localcloud import common_application
 from tests.localcloud.harness import zipped
@@ -29,7 +33,6 @@ CODE = zipped({"code.py": "def handler(event, context):\n    return event\n"})
 QUEUE = f"http://localhost/{ACCOUNT}/refusing"
 FIFO = f"http://localhost/{ACCOUNT}/refusing.fifo"
 TOPIC = f"arn:aws:sns:us-east-1:{ACCOUNT}:refusing"
-LONG = "x" * 1_100_000
 Call = dict[str, Any]
 Client = Callable[[str], Any]
 
@@ -48,10 +51,6 @@ def function(**changed: Any) -> Call:
 def mapping(queue: str = "refusing", **changed: Any) -> Call:
     arn = f"arn:aws:sqs:us-east-1:{ACCOUNT}:{queue}"
     return {"EventSourceArn": arn, "FunctionName": "refusing", **changed}
-
-
-def invocation(**changed: Any) -> Call:
-    return {"FunctionName": "refusing", **changed}
 
 
 def variables(**values: str) -> Call:
@@ -87,646 +86,110 @@ def states(start: str = "A", **named: Any) -> Any:
 
 PASS = {"Type": "Pass", "End": True}
 
-REFUSED: list[tuple[str, str, Call, str, str]] = [
-    # Lambda
-    ("lambda", "create_function", function(Timeout=901), "ValidationException", "equal to 900"),
-    ("lambda", "create_function", function(MemorySize=64), "ValidationException", "equal to 128"),
-    ("lambda", "create_function", function(MemorySize=10241), "ValidationException", "10240"),
-    (
-        "lambda",
-        "create_function",
-        function(Runtime="python9.9"),
-        "InvalidParameterValueException",
-        "enum value set",
-    ),
-    (
-        "lambda",
-        "create_function",
-        function(Runtime="python3.7"),
-        "InvalidParameterValueException",
-        "no longer supported",
-    ),
-    ("lambda", "create_function", function(FunctionName="no spaces"), "ValidationException", ""),
-    ("lambda", "create_function", function(FunctionName="x" * 65), "ValidationException", "64"),
-    ("lambda", "create_function", function(FunctionName="refusing"), "ResourceConflict", "exist"),
-    (
-        "lambda",
-        "create_function",
-        function(**variables(AWS_REGION="x")),
-        "InvalidParameterValueException",
-        "reserved keys",
-    ),
-    (
-        "lambda",
-        "create_function",
-        function(**variables(BIG="x" * 4096)),
-        "InvalidParameterValueException",
-        "4KB limit",
-    ),
-    (
-        "lambda",
-        "create_function",
-        function(**variables(**{"1": "x"})),
-        "ValidationException",
-        "regular expression",
-    ),
-    (
-        "lambda",
-        "update_function_configuration",
-        {"FunctionName": "refusing", "Timeout": 901},
-        "ValidationException",
-        "900",
-    ),
-    (
-        "lambda",
-        "update_function_configuration",
-        {"FunctionName": "refusing", **variables(LAMBDA_TASK_ROOT="x")},
-        "InvalidParameterValueException",
-        "reserved keys",
-    ),
-    (
-        "lambda",
-        "put_function_concurrency",
-        {"FunctionName": "nobody", "ReservedConcurrentExecutions": 1},
-        "ResourceNotFoundException",
-        "Function not found",
-    ),
-    (
-        "lambda",
-        "put_function_event_invoke_config",
-        {"FunctionName": "refusing", "MaximumRetryAttempts": 3},
-        "ValidationException",
-        "2",
-    ),
-    (
-        "lambda",
-        "put_function_event_invoke_config",
-        {"FunctionName": "refusing", "MaximumEventAgeInSeconds": 21601},
-        "ValidationException",
-        "21600",
-    ),
-    (
-        "lambda",
-        "invoke",
-        invocation(Payload=json.dumps("x" * 6300000).encode()),
-        "RequestTooLargeException",
-        "6291456",
-    ),
-    (
-        "lambda",
-        "invoke",
-        invocation(Payload=json.dumps(LONG).encode(), InvocationType="Event"),
-        "RequestTooLargeException",
-        "1048576",
-    ),
-    (
-        "lambda",
-        "invoke",
-        invocation(Payload=b"{not JSON"),
-        "InvalidRequestContentException",
-        "Could not parse request body into json",
-    ),
-    (
-        "lambda",
-        "invoke",
-        invocation(Payload=b"{not JSON", InvocationType="Event"),
-        "InvalidRequestContentException",
-        "Could not parse request body into json",
-    ),
-    (
-        "lambda",
-        "invoke",
-        invocation(Qualifier="nobody"),
-        "ResourceNotFoundException",
-        "Function not found",
-    ),
-    (
-        "lambda",
-        "invoke",
-        invocation(Qualifier="7"),
-        "ResourceNotFoundException",
-        "Function not found",
-    ),
-    (
-        "lambda",
-        "create_event_source_mapping",
-        mapping(BatchSize=100),
-        "InvalidParameterValueException",
-        "window",
-    ),
-    (
-        "lambda",
-        "create_event_source_mapping",
-        mapping("refusing.fifo", MaximumBatchingWindowInSeconds=5),
-        "InvalidParameterValueException",
-        "FIFO",
-    ),
-    (
-        "lambda",
-        "create_event_source_mapping",
-        mapping("refusing.fifo", BatchSize=11),
-        "InvalidParameterValueException",
-        "batch size",
-    ),
-    (
-        "lambda",
-        "create_event_source_mapping",
-        mapping("short"),
-        "InvalidParameterValueException",
-        "less than Function timeout",
-    ),
-    (
-        "lambda",
-        "create_event_source_mapping",
-        mapping("nobody"),
-        "InvalidParameterValueException",
-        "exist",
-    ),
-    (
-        "lambda",
-        "create_event_source_mapping",
-        mapping(BatchSize=10001),
-        "ValidationException",
-        "10000",
-    ),
-    (
-        "lambda",
-        "create_event_source_mapping",
-        mapping(StartingPosition="LATEST"),
-        "InvalidParameterValueException",
-        "StartingPosition",
-    ),
-    (
-        "lambda",
-        "create_event_source_mapping",
-        {"EventSourceArn": "STREAM", "FunctionName": "refusing"},
-        "ValidationException",
-        "startingPosition",
-    ),
-    (
-        "lambda",
-        "create_event_source_mapping",
-        mapping(MaximumBatchingWindowInSeconds=301),
-        "ValidationException",
-        "300",
-    ),
-    (
-        "lambda",
-        "create_event_source_mapping",
-        mapping(ScalingConfig={"MaximumConcurrency": 1}),
-        "ValidationException",
-        "2",
-    ),
-    (
-        "lambda",
-        "create_event_source_mapping",
-        mapping("mapped"),
-        "ResourceConflictException",
-        "already exists",
-    ),
-    # Scheduler
-    ("scheduler", "create_schedule", schedule(Name="no spaces"), "ValidationException", "name"),
-    ("scheduler", "create_schedule", schedule(Name="x" * 65), "ValidationException", "64"),
-    (
-        "scheduler",
-        "create_schedule",
-        schedule(ScheduleExpression="every hour"),
-        "ValidationException",
-        "Invalid Schedule Expression",
-    ),
-    (
-        "scheduler",
-        "create_schedule",
-        schedule(ScheduleExpressionTimezone="Europe/Nowhere"),
-        "ValidationException",
-        "imezone",
-    ),
-    (
-        "scheduler",
-        "create_schedule",
-        schedule(GroupName="nobody"),
-        "ResourceNotFoundException",
-        "nobody",
-    ),
-    (
-        "scheduler",
-        "create_schedule",
-        schedule(FlexibleTimeWindow={"Mode": "FLEXIBLE"}),
-        "ValidationException",
-        "MaximumWindowInMinutes",
-    ),
-    (
-        "scheduler",
-        "create_schedule",
-        schedule(StartDate="2030-01-02T00:00:00Z", EndDate="2030-01-01T00:00:00Z"),
-        "ValidationException",
-        "StartDate",
-    ),
-    (
-        "scheduler",
-        "create_schedule",
-        schedule(Target={"Arn": "no arn", "RoleArn": ROLE}),
-        "ValidationException",
-        "Arn",
-    ),
-    (
-        "scheduler",
-        "create_schedule",
-        schedule(Target={**schedule()["Target"], "RetryPolicy": {"MaximumRetryAttempts": 186}}),
-        "ValidationException",
-        "185",
-    ),
-    ("scheduler", "delete_schedule", {"Name": "nobody"}, "ResourceNotFoundException", "nobody"),
-    ("scheduler", "create_schedule_group", {"Name": "no spaces"}, "ValidationException", "name"),
-    # EventBridge
-    ("events", "put_rule", {"Name": "other"}, "ValidationException", "must be specified"),
-    ("events", "put_rule", rule(Name="no spaces"), "ValidationException", "name"),
-    ("events", "put_rule", rule(EventPattern="{"), "InvalidEventPatternException", "not valid"),
-    ("events", "put_rule", pattern(source="shop"), "InvalidEventPatternException", "not valid"),
-    ("events", "put_rule", pattern(source=[]), "InvalidEventPatternException", "not valid"),
-    (
-        "events",
-        "put_rule",
-        pattern(source=[{"begins": "s"}]),
-        "InvalidEventPatternException",
-        "match type begins",
-    ),
-    (
-        "events",
-        "put_rule",
-        pattern(detail={"n": [{"numeric": ["=>", 1]}]}),
-        "InvalidEventPatternException",
-        "not valid",
-    ),
-    (
-        "events",
-        "put_rule",
-        {"Name": "other", "ScheduleExpression": "rate(0 minutes)"},
-        "ValidationException",
-        "ScheduleExpression is not valid",
-    ),
-    (
-        "events",
-        "put_rule",
-        rule(EventPattern=json.dumps({"source": ["x" * 5000]})),
-        "ValidationException",
-        "4096",
-    ),
-    ("events", "put_events", {"Entries": []}, "ValidationException", "1"),
-    (
-        "events",
-        "put_events",
-        {"Entries": [{"Source": "s", "DetailType": "d", "Detail": "{}"}] * 11},
-        "ValidationException",
-        "10",
-    ),
-    (
-        "events",
-        "put_events",
-        {"Entries": [{"Source": "s", "DetailType": "d", "Detail": json.dumps({"x": LONG})}]},
-        "ValidationException",
-        "size",
-    ),
-    (
-        "events",
-        "put_targets",
-        {"Rule": "nobody", "Targets": [{"Id": "1", "Arn": TOPIC}]},
-        "ResourceNotFoundException",
-        "nobody",
-    ),
-    (
-        "events",
-        "put_targets",
-        {"Rule": "refusing", "Targets": [{"Id": str(n), "Arn": TOPIC} for n in range(6)]},
-        "LimitExceededException",
-        "5",
-    ),
-    # Step Functions
-    ("stepfunctions", "create_state_machine", machine("{"), "InvalidDefinition", ""),
-    ("stepfunctions", "create_state_machine", machine({}), "InvalidDefinition", "StartAt"),
-    (
-        "stepfunctions",
-        "create_state_machine",
-        machine(states("B", A=PASS)),
-        "InvalidDefinition",
-        "MISSING_TRANSITION_TARGET",
-    ),
-    (
-        "stepfunctions",
-        "create_state_machine",
-        machine(states(A={"Type": "Pass", "Next": "B"})),
-        "InvalidDefinition",
-        "MISSING_TRANSITION_TARGET",
-    ),
-    (
-        "stepfunctions",
-        "create_state_machine",
-        machine(states(A={"Type": "Pass"})),
-        "InvalidDefinition",
-        "/States/A",
-    ),
-    (
-        "stepfunctions",
-        "create_state_machine",
-        machine(states(A={"Type": "Pause", "End": True})),
-        "InvalidDefinition",
-        "Type",
-    ),
-    (
-        "stepfunctions",
-        "create_state_machine",
-        machine(
-            states(
-                A={"Type": "Choice", "Choices": [{"Variable": "$.x", "IsNull": True, "Next": "B"}]}
-            )
-        ),
-        "InvalidDefinition",
-        "MISSING_TRANSITION_TARGET",
-    ),
-    (
-        "stepfunctions",
-        "create_state_machine",
-        machine(states(A={"Type": "Map", "ItemProcessor": states("B", C=PASS), "End": True})),
-        "InvalidDefinition",
-        "MISSING_TRANSITION_TARGET",
-    ),
-    (
-        "stepfunctions",
-        "create_state_machine",
-        machine(states(A={"Type": "Task", "End": True})),
-        "InvalidDefinition",
-        "Resource",
-    ),
-    (
-        "stepfunctions",
-        "create_state_machine",
-        machine(states(A=PASS), name="no spaces"),
-        "InvalidName",
-        "",
-    ),
-    (
-        "stepfunctions",
-        "start_execution",
-        {"stateMachineArn": "MACHINE", "input": "{"},
-        "InvalidExecutionInput",
-        "",
-    ),
-    (
-        "stepfunctions",
-        "start_execution",
-        {"stateMachineArn": "MACHINE", "input": json.dumps(LONG)},
-        "ValidationException",
-        "262144",
-    ),
-    (
-        "stepfunctions",
-        "send_task_success",
-        {"taskToken": "nobody", "output": "{"},
-        "InvalidOutput",
-        "",
-    ),
-    # SQS
-    ("sqs", "create_queue", {"QueueName": "no spaces"}, "InvalidParameterValue", "alphanumeric"),
-    ("sqs", "create_queue", {"QueueName": "x" * 81}, "InvalidParameterValue", "80"),
-    (
-        "sqs",
-        "create_queue",
-        {"QueueName": "other", "Attributes": {"DelaySeconds": "901"}},
-        "InvalidAttributeValue",
-        "DelaySeconds",
-    ),
-    (
-        "sqs",
-        "create_queue",
-        {"QueueName": "other", "Attributes": {"MessageRetentionPeriod": "59"}},
-        "InvalidAttributeValue",
-        "MessageRetentionPeriod",
-    ),
-    (
-        "sqs",
-        "create_queue",
-        {"QueueName": "other", "Attributes": {"VisibilityTimeout": "43201"}},
-        "InvalidAttributeValue",
-        "VisibilityTimeout",
-    ),
-    (
-        "sqs",
-        "create_queue",
-        {"QueueName": "other", "Attributes": {"RedrivePolicy": json.dumps({"maxReceiveCount": 3})}},
-        "InvalidParameterValue",
-        "deadLetterTargetArn",
-    ),
-    (
-        "sqs",
-        "create_queue",
-        {"QueueName": "other", "Attributes": {"FifoQueue": "true"}},
-        "InvalidParameterValue",
-        ".fifo",
-    ),
-    (
-        "sqs",
-        "set_queue_attributes",
-        {"QueueUrl": QUEUE, "Attributes": {"DelaySeconds": "x"}},
-        "InvalidAttributeValue",
-        "DelaySeconds",
-    ),
-    (
-        "sqs",
-        "send_message",
-        {"QueueUrl": QUEUE, "MessageBody": LONG},
-        "InvalidParameterValue",
-        "1048576",
-    ),
-    (
-        "sqs",
-        "send_message",
-        {"QueueUrl": QUEUE, "MessageBody": "\x00"},
-        "InvalidMessageContents",
-        "",
-    ),
-    (
-        "sqs",
-        "send_message",
-        {"QueueUrl": FIFO, "MessageBody": "x"},
-        "MissingParameter",
-        "MessageGroupId",
-    ),
-    (
-        "sqs",
-        "send_message",
-        {"QueueUrl": QUEUE, "MessageBody": "x", "DelaySeconds": 901},
-        "InvalidParameterValue",
-        "DelaySeconds",
-    ),
-    ("sqs", "send_message_batch", {"QueueUrl": QUEUE, "Entries": []}, "EmptyBatchRequest", ""),
-    (
-        "sqs",
-        "send_message_batch",
-        {"QueueUrl": QUEUE, "Entries": [{"Id": str(n), "MessageBody": "x"} for n in range(11)]},
-        "TooManyEntriesInBatchRequest",
-        "10",
-    ),
-    (
-        "sqs",
-        "send_message_batch",
-        {"QueueUrl": QUEUE, "Entries": [{"Id": "1", "MessageBody": "x"}] * 2},
-        "BatchEntryIdsNotDistinct",
-        "1",
-    ),
-    (
-        "sqs",
-        "receive_message",
-        {"QueueUrl": QUEUE, "MaxNumberOfMessages": 11},
-        "InvalidParameterValue",
-        "MaxNumberOfMessages",
-    ),
-    (
-        "sqs",
-        "receive_message",
-        {"QueueUrl": QUEUE, "WaitTimeSeconds": 21},
-        "InvalidParameterValue",
-        "WaitTimeSeconds",
-    ),
-    (
-        "sqs",
-        "delete_message",
-        {"QueueUrl": QUEUE, "ReceiptHandle": "nobody"},
-        "ReceiptHandleIsInvalid",
-        "",
-    ),
-    # SNS
-    ("sns", "create_topic", {"Name": "no spaces"}, "InvalidParameter", ""),
-    ("sns", "publish", {"TopicArn": TOPIC, "Message": ""}, "InvalidParameter", "Empty message"),
-    ("sns", "publish", {"TopicArn": TOPIC, "Message": LONG}, "InvalidParameter", "too long"),
-    (
-        "sns",
-        "publish",
-        {"TopicArn": TOPIC, "Message": "x", "Subject": "x" * 101},
-        "InvalidParameter",
-        "Subject",
-    ),
-    (
-        "sns",
-        "publish",
-        {"TopicArn": TOPIC, "Message": "x", "MessageStructure": "json"},
-        "InvalidParameter",
-        "JSON",
-    ),
-    ("sns", "publish", {"TopicArn": TOPIC + "x", "Message": "x"}, "NotFound", ""),
-    (
-        "sns",
-        "subscribe",
-        {"TopicArn": TOPIC, "Protocol": "carrier", "Endpoint": "pigeon"},
-        "InvalidParameter",
-        "protocol",
-    ),
-    (
-        "sns",
-        "subscribe",
-        {
-            "TopicArn": TOPIC,
-            "Protocol": "sqs",
-            "Endpoint": f"arn:aws:sqs:us-east-1:{ACCOUNT}:refusing",
-            "Attributes": {"FilterPolicy": "{"},
-        },
-        "InvalidParameter",
-        "FilterPolicy",
-    ),
-    (
-        "sns",
-        "publish_batch",
-        {
-            "TopicArn": TOPIC,
-            "PublishBatchRequestEntries": [{"Id": str(n), "Message": "x"} for n in range(11)],
-        },
-        "TooManyEntriesInBatchRequest",
-        "",
-    ),
-    # S3
-    ("s3", "create_bucket", {"Bucket": "Not_A_Name"}, "InvalidBucketName", ""),
-    ("s3", "delete_bucket", {"Bucket": "refusing"}, "BucketNotEmpty", ""),
-    (
-        "s3",
-        "put_object",
-        {"Bucket": "refusing", "Key": "x" * 1025, "Body": b""},
-        "KeyTooLongError",
-        "",
-    ),
-    (
-        "s3",
-        "put_object",
-        {"Bucket": "nobody-has-this", "Key": "x", "Body": b""},
-        "NoSuchBucket",
-        "",
-    ),
-    ("s3", "get_object", {"Bucket": "refusing", "Key": "nobody"}, "NoSuchKey", ""),
-    # The rest
-    (
-        "ssm",
-        "put_parameter",
-        {"Name": "no spaces", "Value": "x", "Type": "String"},
-        "ValidationException",
-        "",
-    ),
-    (
-        "ssm",
-        "put_parameter",
-        {"Name": "big", "Value": "x" * 4097, "Type": "String"},
-        "ValidationException",
-        "4096",
-    ),
-    (
-        "ssm",
-        "put_parameter",
-        {"Name": "there", "Value": "y", "Type": "String"},
-        "ParameterAlreadyExists",
-        "",
-    ),
-    ("ssm", "get_parameter", {"Name": "nobody"}, "ParameterNotFound", ""),
-    (
-        "logs",
-        "put_retention_policy",
-        {"logGroupName": "there", "retentionInDays": 2},
-        "InvalidParameterException",
-        "retentionInDays",
-    ),
-    (
-        "logs",
-        "create_log_group",
-        {"logGroupName": "no spaces"},
-        "InvalidParameterException",
-        "logGroupName",
-    ),
-    (
-        "iam",
-        "create_role",
-        {"RoleName": "other", "AssumeRolePolicyDocument": "{"},
-        "MalformedPolicyDocument",
-        "",
-    ),
-    (
-        "iam",
-        "create_role",
-        {"RoleName": "no spaces", "AssumeRolePolicyDocument": "{}"},
-        "ValidationError",
-        "roleName",
-    ),
-    (
-        "iam",
-        "put_role_policy",
-        {
-            "RoleName": "r",
-            "PolicyName": "p",
-            "PolicyDocument": json.dumps({"Statement": [{"Effect": "Permit"}]}),
-        },
-        "MalformedPolicyDocument",
-        "",
-    ),
-]
+WHOLE: dict[str, Call] = {
+    "lambda.CreateFunction": function(),
+    "lambda.CreateEventSourceMapping": mapping(),
+    "lambda.UpdateFunctionConfiguration": {"FunctionName": "refusing"},
+    "lambda.Invoke": {"FunctionName": "refusing"},
+    "scheduler.CreateSchedule": schedule(),
+    "events.PutRule": rule(),
+    "stepfunctions.CreateStateMachine": machine(states(A=PASS)),
+    "sqs.CreateQueue": {"QueueName": "other"},
+    "sqs.ReceiveMessage": {"QueueUrl": QUEUE},
+    "sqs.SendMessage": {"QueueUrl": QUEUE, "MessageBody": "x"},
+    "sqs.SendMessageBatch": {"QueueUrl": QUEUE},
+    "sns.Publish": {"TopicArn": TOPIC, "Message": "x"},
+    "sns.PublishBatch": {"TopicArn": TOPIC},
+    "ssm.PutParameter": {"Value": "x", "Type": "String"},
+}
+"""Each operation's call, or the part of it that the rows leave out."""
+WORDS: dict[str, Any] = {
+    "ATTRIBUTES": {f"a{n}": {"DataType": "String", "StringValue": "x"} for n in range(11)},
+    "ELEVEN": [{"Id": str(n), "MessageBody": "x"} for n in range(11)],
+    "PUBLISHED": [{"Id": str(n), "Message": "x"} for n in range(11)],
+    "SIX": [{"Id": str(n), "Arn": TOPIC} for n in range(6)],
+}
+TEXTS = {
+    "QUEUE": QUEUE,
+    "FIFO": FIFO,
+    "TOPIC": TOPIC,
+    "ROLE": ROLE,
+    "SQS:": mapping("")["EventSourceArn"],
+}
+"""What stands for longer things in a row; ``x*65`` is 65 times the letter."""
+AS_JSON = {
+    *("AssumeRolePolicyDocument", "Detail", "EventPattern", "FilterPolicy", "PolicyDocument"),
+    *("RedrivePolicy", "definition"),
+}
+AS_BYTES = {"Body", "Payload", "ZipFile"}
 
 
-def arrange(cloud: LocalCloud) -> dict[str, str]:
-    """Make what the calls speak of. Return the ARNs that AWS draws, by their word in a call."""
+def rows(name: str) -> list[Any]:
+    """Read a table: operation, code, sentence and call of each row."""
+    found, operation = [], ""
+    for line in Path(__file__).with_name(name).read_text().splitlines():
+        if not line.startswith(" "):
+            operation = line
+            continue
+        code, told, changed = line.strip().split(" | ", 2)
+        call = {**WHOLE.get(operation, {}), **meant(json.loads(changed))}
+        call = {key: value for key, value in call.items() if value is not None}
+        found.append(
+            pytest.param(operation, code, told.strip(), call, id=f"{operation}-{len(found)}")
+        )
+    return found
+
+
+def meant(value: Any, key: str = "") -> Any:
+    """Return what the words of a row stand for, in the form that the call needs."""
+    if isinstance(value, dict):
+        filled = {meant(name): meant(one, name) for name, one in value.items()}
+        return json.dumps(filled) if key in AS_JSON else filled
+    if isinstance(value, list):
+        return [meant(one) for one in value]
+    if not isinstance(value, str):
+        return value
+    if value in WORDS:
+        return WORDS[value]
+    for word, text in TEXTS.items():
+        value = value.replace(word, text)
+    value = re.sub(r"x\*(\d+)", lambda times: "x" * int(times[1]), value)
+    return value.encode() if key in AS_BYTES else value
+
+
+@pytest.mark.parametrize(("operation", "code", "told", "call"), rows("refused_alone.txt"))
+def test_a_call_that_is_wrong_whatever_there_is_is_refused(operation, code, told, call):
+    service, _, name = operation.partition(".")
+    with pytest.raises(RefusedError, match=re.escape(told)) as refused:
+        calls.check(get_service_model(service).operation_model(name), call)
+    assert refused.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("source", "detail", "code"),
+    [
+        ("aws.ec2", "{}", "NotAuthorizedForSourceException"),
+        ("shop", "[]", "MalformedDetail"),
+        ("shop", "{", "MalformedDetail"),
+    ],
+)
+def test_an_event_is_refused_in_its_place(source, detail, code):
+    told = event_rules.refused_entry({"Source": source, "DetailType": "d", "Detail": detail})
+    assert told is not None
+    assert told["ErrorCode"] == code
+    assert event_rules.refused_entry({"Source": "awsome", "Detail": "{}"}) is None
+
+
+def test_a_metric_that_is_no_number_and_a_time_that_ends_before_it_begins_are_refused():
+    wrong = {"Namespace": "a", "MetricData": [{"MetricName": "m", "Value": float("nan")}]}
+    with pytest.raises(RefusedError, match=r"MetricData\.member\.1\.Value is invalid"):
+        metrics.check_data(wrong)
+    with pytest.raises(RefusedError, match="StartTime must be less"):
+        metrics.check_question({"StartTime": 2, "EndTime": 1})
+
+
+def arrange(cloud: LocalCloud) -> None:
+    """Make what the calls speak of."""
     sqs, client = cloud.client("sqs"), cloud.client("lambda")
     trust = {"Version": "2012-10-17", "Statement": []}
     cloud.client("iam").create_role(RoleName="r", AssumeRolePolicyDocument=json.dumps(trust))
@@ -745,43 +208,37 @@ def arrange(cloud: LocalCloud) -> dict[str, str]:
     cloud.client("s3").put_object(Bucket="refusing", Key="there", Body=b"x")
     cloud.client("ssm").put_parameter(Name="there", Value="x", Type="String")
     cloud.client("logs").create_log_group(logGroupName="there")
-    table = cloud.client("dynamodb").create_table(
-        TableName="refusing",
-        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-        StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},
-    )["TableDescription"]
-    made = cloud.client("stepfunctions").create_state_machine(
-        **machine(states(A=PASS), name="refusing")
-    )
-    return {"STREAM": table["LatestStreamArn"], "MACHINE": made["stateMachineArn"]}
 
 
 @pytest.fixture(scope="module")
-def arranged(tmp_path_factory) -> Iterator[tuple[Client, dict[str, str]]]:
-    """A client that sends whatever it is told, and the ARNs of what there is."""
+def arranged(tmp_path_factory) -> Iterator[Client]:
+    """A client of a service that sends whatever it is told."""
     with LocalCloud(tmp_path_factory.mktemp("refusing")) as cloud:
         config = Config(parameter_validation=False, retries={"total_max_attempts": 1})
-        yield (
-            lambda service: boto3.client(service, config=config, **cloud.arguments()),
-            arrange(cloud),
-        )
+        arrange(cloud)
+        yield lambda service: boto3.client(service, config=config, **cloud.arguments())
 
 
-@pytest.mark.parametrize(
-    ("service", "operation", "call", "code", "told"),
-    REFUSED,
-    ids=[f"{service}-{operation}-{n}" for n, (service, operation, *_) in enumerate(REFUSED)],
-)
-def test_what_aws_refuses_is_refused_with_its_code(arranged, service, operation, call, code, told):
-    client, arns = arranged
-    asked = {name: arns.get(str(value), value) for name, value in call.items()}
+@pytest.mark.parametrize(("operation", "code", "told", "call"), rows("refused_by_state.txt"))
+def test_a_call_that_is_wrong_beside_what_there_is_is_refused(
+    arranged, operation, code, told, call
+):
+    service, _, name = operation.partition(".")
     with pytest.raises(ClientError) as refused:
-        getattr(client(service), operation)(**asked)
+        getattr(arranged(service), xform_name(name))(**call)
     error = refused.value.response["Error"]
     assert code in error["Code"]
     assert told in error["Message"]
+
+
+def test_the_other_events_of_a_call_are_taken(arranged):
+    event = {"DetailType": "d", "Detail": "{}"}
+    answer = arranged("events").put_events(
+        Entries=[{"Source": "aws.x", **event}, {"Source": "shop", **event}]
+    )
+    assert answer["FailedEntryCount"] == 1
+    assert answer["Entries"][0]["ErrorCode"] == "NotAuthorizedForSourceException"
+    assert answer["Entries"][1]["EventId"]
 
 
 ALIAS = f"arn:aws:lambda:us-east-1:{ACCOUNT}:function:one-with-a-name:prod"
@@ -823,7 +280,9 @@ ALLOWED: list[tuple[str, str, Call]] = [
         {
             "RoleName": "a+=,.@-_b",
             "PolicyName": "p",
-            "PolicyDocument": '{"Statement": {"Effect": "Deny", "NotAction": "x", "NotResource": "y"}}',
+            "PolicyDocument": json.dumps(
+                {"Statement": {"Effect": "Deny", "NotAction": "x", "NotResource": "y"}}
+            ),
         },
     ),
     ("logs", "CreateLogGroup", {"logGroupName": "/aws/lambda/x.y_z-#1"}),
@@ -833,6 +292,29 @@ ALLOWED: list[tuple[str, str, Call]] = [
 @pytest.mark.parametrize(("service", "operation", "call"), ALLOWED)
 def test_what_aws_takes_at_its_bounds_is_not_refused(service, operation, call):
     calls.check(get_service_model(service).operation_model(operation), call)
+
+
+QUEUE_ALONE = {"Type": "AWS::SQS::Queue"}
+
+
+@pytest.mark.parametrize(
+    ("template", "told"),
+    [
+        ([], "unsupported structure"),
+        ({"Resources": {"It": QUEUE_ALONE}, "Colours": {}}, "properties [Colours]"),
+        ({"Resources": {}}, "At least one Resources member must be defined."),
+        ({"Outputs": {}}, "At least one Resources member must be defined."),
+        ({"AWSTemplateFormatVersion": "2020-01-01"}, "AWSTemplateFormatVersion: 2020-01-01"),
+        ({"Resources": {"no-name": QUEUE_ALONE}}, "name no-name is non alphanumeric"),
+        ({"Resources": {"It": {}}}, "[/Resources/It] Every Resources object must contain a Type"),
+        ({"Resources": {"It": {**QUEUE_ALONE, "Colour": 1}}}, "resource property 'Colour' of It"),
+        ({"Resources": {"It": {**QUEUE_ALONE, "DependsOn": "B"}}}, "dependencies [B]"),
+        ({"Resources": {"It": QUEUE_ALONE}, "Outputs": {"Out": {}}}, "Output Out is malformed"),
+    ],
+)
+def test_a_template_is_refused_for_its_form(template, told):
+    with pytest.raises(RefusedError, match=re.escape(told)):
+        templates.check_form(template)
 
 
 def resource(kind: str, **properties: Any) -> dict[str, Any]:
@@ -928,7 +410,7 @@ def test_a_parameter_is_held_against_its_constraints(given, told):
 
 def test_iam_resources_need_a_capability(arranged):
     """The stronger one, if they have names of their own."""
-    cloudformation = arranged[0]("cloudformation")
+    cloudformation = arranged("cloudformation")
     trust = {"Version": "2012-10-17", "Statement": []}
 
     def create(name: str, given: list[str], **properties: Any) -> Any:
@@ -949,6 +431,7 @@ def test_iam_resources_need_a_capability(arranged):
 def test_what_the_cdk_makes_of_its_own_constructs_is_not_refused():
     """Nor is a definition of states that it writes, once the deployment has filled it in."""
     template = assertions.Template.from_stack(common_application.build()).to_json()
+    templates.check_form(template)
     templates.check(template)
     (one,) = (
         found["Properties"]["DefinitionString"]
