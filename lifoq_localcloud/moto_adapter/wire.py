@@ -24,7 +24,7 @@ _MODELS: Final = {"states": "stepfunctions", "monitoring": "cloudwatch"}
 """The models of services that sign by another name than boto3 calls them."""
 _TYPES: Final = JsonTypes()
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What a sentence may repeat of a request, and no answer in XML can have."""
+"""Characters that a refusal may repeat from a request, and that no answer in XML can have."""
 
 # moto says so of codes that are common to all services, and in no service's model.
 warnings.filterwarnings("ignore", r"Exception\(_Refusal\) with code")

@@ -36,7 +36,7 @@ PARTS: Final = frozenset(
         *("UpdatePolicy", "UpdateReplacePolicy", "CreationPolicy", "Version"),
     }
 )
-"""What a resource may have
+"""Members that a resource may have
 (https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/resources-section.html)."""
 _LOGICAL_ID: Final = re.compile("[A-Za-z0-9]{1,255}")
 _STACK: Final = re.compile(r"[a-zA-Z][-a-zA-Z0-9]{0,127}|arn:.+")

@@ -42,7 +42,9 @@ def check_subscription(asked: dict[str, Any]) -> None:
             INVALID, f"Invalid parameter: Does not support this protocol: {asked.get('Protocol')}"
         )
     kind, endpoint = asked["Protocol"], asked.get("Endpoint")
-    if endpoint is not None and not str(endpoint).startswith(_ARNS.get(kind, "")):
+    if not endpoint:
+        raise RefusedError(INVALID, "Invalid parameter: Endpoint")
+    if not str(endpoint).startswith(_ARNS.get(kind, "")):
         raise RefusedError(INVALID, f"Invalid parameter: {kind.upper()} endpoint ARN")
     if kind in {"http", "https"} and not str(endpoint).startswith(f"{kind}://"):
         raise RefusedError(INVALID, "Invalid parameter: Endpoint must match the specified protocol")

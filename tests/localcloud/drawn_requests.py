@@ -94,7 +94,7 @@ NAMED: Final[dict[str, str]] = {
     "output": "{}",
     "stateMachineArn": "arn:aws:states:us-east-1:123456789012:stateMachine:drawn",
 }
-"""What parameters of these names need beyond their model: JSON, an ARN, an expression."""
+"""Texts that parameters of these names need beyond their model: JSON, an ARN, an expression."""
 
 
 class UndrawableError(Exception):

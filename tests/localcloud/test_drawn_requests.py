@@ -12,7 +12,7 @@ import boto3
 import pytest
 from botocore import xform_name
 from botocore.config import Config
-from botocore.exceptions import ClientError, MissingDependencyException
+from botocore.exceptions import ClientError, FlexibleChecksumError, MissingDependencyException
 from botocore.model import OperationModel
 from botocore.parsers import create_parser
 from moto.core.utils import get_service_model
@@ -134,11 +134,11 @@ CODES: Final = {
     "sqs": {"MissingParameter", "InvalidAttributeName"},
     "sts": {"ValidationError"},
 }
-"""What a service may answer to a call that does not fit its model, where it is not
+"""Codes of a service for a call that does not fit its model, where it is not
 ``ValidationException``."""
 
-UNSENT: Final = (MissingDependencyException, ValueError)
-"""What botocore says of a checksum that it cannot count, and of a date that is none."""
+UNSENT: Final = (FlexibleChecksumError, MissingDependencyException, ValueError)
+"""Errors of botocore for a checksum that it cannot count, and of a date that is none."""
 SAMPLE: Final = 9
 """One in so many broken calls is enough to notice a rule that is gone."""
 
@@ -224,6 +224,6 @@ def test_no_call_that_its_model_allows_ends_in_a_fault_of_the_local_cloud(tmp_pa
 
 
 def order(one: tuple[str, str, OperationModel]) -> tuple[bool, bool]:
-    """What makes something comes first, what deletes it last."""
+    """Sort first the operations that make something, last those that delete it."""
     name = one[2].name
     return not name.startswith(("Create", "Put")), name.startswith("Delete")

@@ -116,7 +116,7 @@ TEXTS = {
     "ROLE": ROLE,
     "SQS:": mapping("")["EventSourceArn"],
 }
-"""What stands for longer things in a row; ``x*65`` is 65 times the letter."""
+"""Abbreviations in a row; ``x*65`` is 65 times the letter."""
 AS_JSON = {
     *("AssumeRolePolicyDocument", "Detail", "EventPattern", "FilterPolicy", "PolicyDocument"),
     *("RedrivePolicy", "definition"),
