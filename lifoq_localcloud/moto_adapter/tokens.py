@@ -14,7 +14,7 @@ _CODES: Final[Mapping[tuple[str, str], str]] = {
     ("sns", "NextToken"): "InvalidParameter",
     ("ssm", "NextToken"): "InvalidNextToken",
 }
-"""By service and parameter: what the service answers to a token that it has not given."""
+"""Codes of a service for a token that it has not given, by service and parameter."""
 _BY_NAME: Final = {"ListStackResources", "DescribeStackEvents", "ListStacks"}
 """Operations whose tokens moto takes as they are."""
 
