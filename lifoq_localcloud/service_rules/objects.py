@@ -16,7 +16,7 @@ _CHECKSUMS: Final[dict[str, tuple[str, Callable[[bytes], bytes]]]] = {
     "ChecksumSHA1": ("SHA1", lambda body: hashlib.sha1(body, usedforsecurity=False).digest()),
     "ChecksumSHA256": ("SHA256", lambda body: hashlib.sha256(body).digest()),
 }
-"""The checksums by parameter. CRC32C and CRC64NVME, which Python has none of, are taken as they are."""
+"""The checksums by parameter. CRC32C and CRC64NVME, which Python has not, are taken as they are."""
 
 
 def check_object(asked: dict[str, Any]) -> None:
