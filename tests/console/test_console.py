@@ -337,7 +337,11 @@ def test_a_tasks_page_leads_to_its_log_once_it_was_begun(queue, start):
     shown = console.page("/task/log?id=a%2Fb")
     assert "2027-01-15 08:00:00.000 WARNING <b>slow</b>\\u001b T" in shown
     assert "more to look through" in shown
-    assert "No line with its id." in start(queue, logs=Logs()).page("/task/log?id=a%2Fb")
+    none = start(queue, logs=Logs()).page("/task/log?id=a%2Fb")
+    assert "Its code has logged nothing; what it prints carries no id. What ended its" in none
+    assert "no line with its id" not in none.lower()
+    some = start(queue, logs=Logs(complete=False)).page("/task/log?id=a%2Fb")
+    assert "No line with its id in what was looked through" in some
     assert "not known where this queue logs" in start(queue).page("/task/log?id=a%2Fb")
 
 
