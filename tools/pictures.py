@@ -59,7 +59,11 @@ def take(address: str, file: Path) -> None:
         options += [f"--user-data-dir={home}", f"--window-size={WIDTH},{HEIGHT}"]
         options += [f"--force-device-scale-factor={SCALE}"]
         options += [f"--virtual-time-budget={DRAWN_MILLISECONDS}", f"--screenshot={file}"]
-        subprocess.run([browser, *options, address], check=True, capture_output=True)
+        # What it keeps beside its profile, crash dumps among it, goes there, too.
+        own = {"HOME": home, "XDG_CONFIG_HOME": home, "XDG_CACHE_HOME": home}
+        subprocess.run(
+            [browser, *options, address], check=True, capture_output=True, env={**os.environ, **own}
+        )
     click.echo(f"{file.relative_to(ROOT)}: {file.stat().st_size / 1024:.0f} KB")
 
 
