@@ -30,9 +30,9 @@ __all__ = ["host", "store"]
 pytest_plugins = ["lifoq.testing.plugin"]
 HOME = home.enter()
 """Before anything is started that has a home."""
-BACKENDS = ("memory", "moto", "dynamodb-local")
+BACKENDS = ("memory", pytest.param("moto", marks=pytest.mark.prove), "dynamodb-local")
 every_table = pytest.mark.parametrize("table", BACKENDS, indirect=True)
-"""For what a table itself does."""
+"""For what a table itself does. Moto is below the local cloud alone, which has tests of its own."""
 on_dynamodb_too = pytest.mark.parametrize("table", ["memory", "dynamodb-local"], indirect=True)
 """For what rests on its conditions. What the library does above them is shown in memory alone."""
 COSTLY: Final = (
