@@ -4,8 +4,10 @@ The rooms, from the lowest to the highest; none imports from a higher one:
 
 - ``basics``: account, credentials, folder, threads, timer.
 - ``http_server``: port, bodies of requests, the gate against pages of browsers.
-- ``tables``: the journal of a table's writes, exports.
-- ``table_rules``: what DynamoDB refuses and moto does not.
+- ``tables``: a table's items in their order, the journal of its writes, exports.
+- ``table_rules``: what DynamoDB refuses before it looks at an item.
+- ``expressions``: DynamoDB's expressions, read and evaluated.
+- ``item_requests``: the answers to operations on items.
 - ``functions``: Lambda functions as processes, their pool and runtime API.
 - ``events``: stream and queue pollers, scheduler, notifications, HTTP APIs.
 - ``moto_adapter``: what moto has stored, and what is changed in moto.

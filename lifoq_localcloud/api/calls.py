@@ -63,7 +63,7 @@ class CallLog:
             caller=self._callers.name(access_key),
             service=service,
             operation=operation,
-            resources=tuple(_resources(service, environ, request)),
+            resources=tuple(resources(service, environ, request)),
             request=request,
         )
 
@@ -84,23 +84,24 @@ def _request(environ: dict[str, Any]) -> dict[str, Any]:
     return dict(parse_qsl(body.decode(), keep_blank_values=True))
 
 
-def _resources(service: str, environ: dict[str, Any], request: dict[str, Any]) -> Iterator[str]:
+def resources(service: str, environ: dict[str, Any], request: dict[str, Any]) -> Iterator[str]:
+    """Yield the ARNs that a request names, as far as it can be read."""
     match service:
         case "dynamodb":
             yield from _dynamodb(request)
         case "sns":
-            yield request.get("TopicArn") or request.get("TargetArn") or "*"
+            yield _text(request, "TopicArn") or _text(request, "TargetArn") or "*"
         case "sqs":
-            url = request.get("QueueUrl")
+            url = _text(request, "QueueUrl")
             yield f"arn:aws:sqs:{REGION}:{ACCOUNT}:{url.rsplit('/', 1)[-1]}" if url else "*"
         case "lambda":
             found = re.search(r"/functions/([^/]+)", environ["PATH_INFO"])
             yield f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{found[1]}" if found else "*"
-        case "ssm" if name := request.get("Name"):
+        case "ssm" if name := _text(request, "Name"):
             yield f"arn:aws:ssm:{REGION}:{ACCOUNT}:parameter/{name.lstrip('/')}"
         case "scheduler" if found := re.fullmatch(r"/schedules/([^/]+)", environ["PATH_INFO"]):
             asked = parse_qs(environ.get("QUERY_STRING", "")).get("groupName", ["default"])[0]
-            group = request.get("GroupName", asked)
+            group = _text(request, "GroupName") or asked
             yield f"arn:aws:scheduler:{REGION}:{ACCOUNT}:schedule/{group}/{found[1]}"
         case "s3":
             yield "arn:aws:s3:::" + _s3_path(environ)
@@ -108,20 +109,29 @@ def _resources(service: str, environ: dict[str, Any], request: dict[str, Any]) -
             yield "*"
 
 
+def _text(request: Any, name: str) -> str:
+    """Return a parameter; empty where there is none, or where it is no text."""
+    found = request.get(name) if isinstance(request, dict) else None
+    return found if isinstance(found, str) else ""
+
+
 def _dynamodb(request: dict[str, Any]) -> Iterator[str]:
-    names = {request["TableName"]} if "TableName" in request else set()
-    names |= set(request.get("RequestItems") or {})
-    for item in request.get("TransactItems") or []:
-        names |= {part["TableName"] for part in item.values() if "TableName" in part}
-    suffix = f"/index/{request['IndexName']}" if "IndexName" in request else ""
-    for name in sorted(names):
+    batch, transaction = request.get("RequestItems"), request.get("TransactItems")
+    names = {_text(request, "TableName")}
+    names |= {*batch} if isinstance(batch, dict) else set()
+    for one in transaction if isinstance(transaction, list) else ():
+        members = one.values() if isinstance(one, dict) else ()
+        names |= {_text(member, "TableName") for member in members}
+    index = _text(request, "IndexName")
+    suffix = f"/index/{index}" if index else ""
+    for name in sorted(names - {""}):
         arn = (
             name if name.startswith("arn:") else f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{name}"
         )
         yield arn + suffix
     for field in ("TableArn", "StreamArn", "ExportArn", "ResourceArn"):
-        if field in request:
-            yield request[field]
+        if found := _text(request, field):
+            yield found
 
 
 def _s3_path(environ: dict[str, Any]) -> str:

@@ -1,14 +1,13 @@
-"""DynamoDB's requests: held against DynamoDB's rules, rewritten, and given to moto."""
+"""DynamoDB's requests: held against DynamoDB's rules, and answered here or by moto."""
 
-import io
 import json
 import time
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from lifoq_localcloud.api.calls import ApiCall
+from lifoq_localcloud.item_requests import answers, rules
 from lifoq_localcloud.moto_adapter import tables
-from lifoq_localcloud.table_rules import rules
 from lifoq_localcloud.table_rules.refused import RefusedError
 from lifoq_localcloud.table_rules.repeats import Repeats
 
@@ -30,28 +29,23 @@ class TableRequests:
     ) -> Iterable[bytes]:
         with tables.exclusive():
             try:
-                if rules.apply(call.operation, call.request, tables.schema):
-                    _replace_body(environ, call.request)
-                if self._repeats.knows(call.request, time.time()):
-                    return _json(start_response, "200 OK", {})
+                answered = self._answer(call.operation, call.request)
             except RefusedError as error:
                 return _json(start_response, "400 Bad Request", error.answer())
-            statuses: list[str] = []
+            if answered is None:
+                return self._ask_moto(call, environ, start_response)
+            return _json(start_response, "200 OK", answered)
 
-            def start(status: str, headers: list[tuple[str, str]]) -> Any:
-                statuses.append(status)
-                return start_response(status, headers)
-
-            answer = self._ask_moto(call, environ, start)
-            if statuses[-1].startswith("200"):
-                self._repeats.note(call.request, time.time())
-            return answer
-
-
-def _replace_body(environ: dict[str, Any], request: dict[str, Any]) -> None:
-    body = json.dumps(request).encode()
-    environ["wsgi.input"] = io.BytesIO(body)
-    environ["CONTENT_LENGTH"] = str(len(body))
+    def _answer(self, operation: str, request: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the answer to an operation on items; None to one that moto answers."""
+        expressions = rules.apply(operation, request, tables.schema)
+        if operation not in answers.OPERATIONS:
+            return None
+        if self._repeats.knows(request, time.time()):
+            return {}
+        answered = answers.answer(operation, request, expressions, tables.by_name)
+        self._repeats.note(request, time.time())
+        return answered
 
 
 def _json(start_response: StartResponse, status: str, body: Any) -> Iterable[bytes]:

@@ -9,7 +9,6 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from lifoq_localcloud.basics.credentials import Credentials
 from lifoq_localcloud.events.sources import Notification
 from lifoq_localcloud.moto_adapter import (
-    answers,
     function_calls,
     refusals,
     rules,
@@ -33,7 +32,6 @@ def install(
     """Put the local cloud behind moto's API: functions run, messages arrive, types are known."""
     default_user_config["iam"] = {"load_aws_managed_policies": True}
     tables.install()
-    answers.install()
     table_answers.install()
     rules.install(hand)
     state_machines.install(credentials)

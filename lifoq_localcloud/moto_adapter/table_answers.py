@@ -1,58 +1,25 @@
 """Answers of moto's DynamoDB that differ from DynamoDB's own, mended.
 
-Functions of conditions, projections of list elements, the metrics of item collections, the order of
-tables, tags that are set again, and a throughput that would stay the same. How much fits into an
-item is judged before (``table_rules.values``).
+The order of tables, tags that are set again, and what stays the same in an update: a throughput,
+TTL. Operations on items do not come here (``item_requests``).
 """
 
-from typing import Any, Final
+from typing import Any
 
-from moto.dynamodb import responses
-from moto.dynamodb.comparisons import FuncBeginsWith, FuncSize
 from moto.dynamodb.exceptions import MockValidationException
 from moto.dynamodb.models import DynamoDBBackend
 from moto.dynamodb.models.dynamo_type import LimitedSizeDict
-from moto.dynamodb.responses import DynamoHandler, ProjectionExpressionParser
 
 from lifoq_localcloud.moto_adapter.patch import replace
-
-_MOST_IN_A_TRANSACTION: Final = 100
-_STARTS = {"S", "B"}
-_WITH_SIZE = {"S", "B", "SS", "NS", "BS", "L", "M"}
 
 
 def install() -> None:
     """Put this module's answers in place of moto's."""
-    replace(responses, "TRANSACTION_MAX_ITEMS", _MOST_IN_A_TRANSACTION)
-    replace(FuncBeginsWith, "expr", _begins_with)
-    replace(FuncSize, "expr", _size)
     replace(LimitedSizeDict, "__setitem__", dict.__setitem__)
     _list_tables_by_name()
     _set_tags_anew()
-    _project_list_elements()
-    _tell_collections()
     _refuse_same_throughput()
-    _name_missing_table()
-
-
-def _begins_with(function: FuncBeginsWith, item: Any) -> bool:
-    kind = function.attr.get_type(item)
-    if kind not in _STARTS or function.substr.get_type(item) != kind:
-        return False
-    whole, start = function.attr.expr(item), function.substr.expr(item)
-    return bool(_plain(whole).startswith(_plain(start)))
-
-
-def _size(function: FuncSize, item: Any) -> int | None:
-    """Return the size of a value; None, which is equal to nothing, of a number or of no value."""
-    if function.attr.get_type(item) not in _WITH_SIZE:
-        return None
-    return len(_plain(function.attr.expr(item)))
-
-
-def _plain(value: Any) -> Any:
-    """Return the bytes of a binary value, which moto keeps as base64 or as bytes."""
-    return getattr(value, "value", value)
+    _switch_ttl_once()
 
 
 def _list_tables_by_name() -> None:
@@ -74,45 +41,6 @@ def _set_tags_anew() -> None:
         original(backend, arn, tags)
 
     replace(DynamoDBBackend, "tag_resource", tag_resource)
-
-
-def _project_list_elements() -> None:
-    """Understand ``#names[0]``: moto takes the brackets for a part of the name."""
-    original = ProjectionExpressionParser.parse
-
-    def parse(parser: ProjectionExpressionParser) -> list[list[str]]:
-        paths = original(parser)
-        for path in paths:
-            for place, part in enumerate(path):
-                name, bracket, rest = part.partition("[")
-                if bracket and name in parser.expression_attribute_names:
-                    parser.expr_attr_names_found.append(name)
-                    path[place] = f"{parser.expression_attribute_names[name]}[{rest}"
-        return paths
-
-    replace(ProjectionExpressionParser, "parse", parse)
-
-
-def _tell_collections() -> None:
-    """Answer ``ReturnItemCollectionMetrics=SIZE`` for tables with a local index."""
-    for name in ("put_item", "update_item", "delete_item"):
-        replace(DynamoHandler, name, _with_collection(getattr(DynamoHandler, name)))
-
-
-def _with_collection(original: Any) -> Any:
-    def answered(handler: DynamoHandler) -> Any:
-        asked = handler.body
-        action = original(handler)
-        table = handler.dynamodb_backend.get_table(asked["TableName"])
-        if asked.get("ReturnItemCollectionMetrics") == "SIZE" and table.indexes:
-            name = table.hash_key_attr
-            action.result["ItemCollectionMetrics"] = {
-                "ItemCollectionKey": {name: (asked.get("Key") or asked["Item"])[name]},
-                "SizeEstimateRangeGB": [0.0, 1.0],
-            }
-        return action
-
-    return answered
 
 
 def _refuse_same_throughput() -> None:
@@ -141,12 +69,22 @@ def _refuse_same_throughput() -> None:
     replace(DynamoDBBackend, "update_table", update_table)
 
 
-def _name_missing_table() -> None:
-    """Refuse TTL of a table that is not there as all other calls do."""
+def _switch_ttl_once() -> None:
+    """Refuse to switch TTL to what it is, as DynamoDB does, and to name another attribute."""
     original = DynamoDBBackend.update_time_to_live
 
     def update_time_to_live(backend: DynamoDBBackend, name: str, spec: dict[str, Any]) -> None:
-        backend.get_table(name)  # ResourceNotFoundException
+        known = backend.get_table(name).ttl  # ResourceNotFoundException
+        on = known["TimeToLiveStatus"] == "ENABLED"
+        if bool(spec["Enabled"]) == on:
+            raise MockValidationException(
+                f"TimeToLive is already {'enabled' if on else 'disabled'}"
+            )
+        if on and spec["AttributeName"] != known["AttributeName"]:
+            raise MockValidationException(
+                "TimeToLive is active on a different AttributeName: current AttributeName is "
+                f"{known['AttributeName']}"
+            )
         original(backend, name, spec)
 
     replace(DynamoDBBackend, "update_time_to_live", update_time_to_live)

@@ -1,32 +1,36 @@
 """moto's DynamoDB tables: a journal of their writes, one request at a time, deletion by TTL."""
 
+import base64
 import copy
-import itertools
+import json
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 import moto.dynamodb.models as dynamodb_models
-from moto.dynamodb.exceptions import ItemSizeToUpdateTooLarge, StreamAlreadyEnabledException
+from moto.dynamodb.exceptions import StreamAlreadyEnabledException
 from moto.dynamodb.models import DynamoDBBackend, dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
-from moto.dynamodb.models.table import StreamShard, Table
+from moto.dynamodb.models.table import (
+    RestoredPITTable,
+    RestoredTable,
+    SecondaryIndex,
+    StreamShard,
+    Table,
+)
 
 from lifoq_localcloud.basics.account import ACCOUNT, REGION
-from lifoq_localcloud.moto_adapter.order import Bounds, IndexOrder, sort_value
 from lifoq_localcloud.moto_adapter.patch import replace
 from lifoq_localcloud.table_rules import values
 from lifoq_localcloud.table_rules.keys import Schema
-from lifoq_localcloud.tables.journal import Journal, Write
+from lifoq_localcloud.tables import dynamodb_json
+from lifoq_localcloud.tables.journal import Image, Journal, Write
+from lifoq_localcloud.tables.rows import Index, Rows
 
 _FIVE_YEARS_SECONDS = 5 * 365 * 24 * 3600
 """DynamoDB leaves items alone whose TTL lies further back: it takes that for a mistake."""
-
-_WITH_LOW_BOUND = {">", "GT", ">=", "GE", "=", "EQ", "BETWEEN"}
-_WITH_HIGH_BOUND = {"<", "LT", "<=", "LE", "=", "EQ", "BETWEEN"}
-_WITHOUT_THE_BOUND = {"<", "LT", ">", "GT"}
 
 _lock = threading.RLock()
 
@@ -38,20 +42,7 @@ class JournaledShard(StreamShard):
         super().__init__(account_id, table)
         self.journal = Journal()
         self.items = self.journal.committed  # type: ignore[assignment] # for its length: LATEST
-        self.by_ttl = False
         self.beginning = 0
-
-    def add(self, old: Item | None, new: Item | None) -> None:
-        item: Any = old if old is not None else new
-        key = {self.table.hash_key_attr: item.hash_key.to_json()}
-        if self.table.range_key_attr is not None:
-            key[self.table.range_key_attr] = item.range_key.to_json()
-        self.journal.stage(
-            key=key,
-            old=None if old is None else old.to_json()["Attributes"],
-            new=None if new is None else new.to_json()["Attributes"],
-            by_ttl=self.by_ttl,
-        )
 
     def get(self, start: int, quantity: int) -> list[dict[str, Any]]:
         """Return records of a shard in the form in which GetRecords answers."""
@@ -89,13 +80,13 @@ class JournaledShard(StreamShard):
 
 
 class JournaledTable(Table):
-    """A table whose every write goes through a journal, with or without a stream."""
+    """A table that keeps its items in ``rows``. moto has its description alone: what it still does
+    with items (PartiQL, imports, restored backups) goes through this class."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._candidates: list[Item] | None = None
-        self.in_transaction = False
         super().__init__(*args, **kwargs)
-        self._orders = {} if self.has_range_key else _orders(self)
+        self.rows = Rows(key_names=self.table_key_attrs, size=values.size)
+        self.reindex()
 
     @property
     def shard(self) -> JournaledShard:
@@ -113,6 +104,18 @@ class JournaledTable(Table):
         recovery = self.continuous_backups["PointInTimeRecoveryDescription"]
         return bool(recovery["PointInTimeRecoveryStatus"] == "ENABLED")
 
+    @property
+    def key_schema(self) -> Schema:
+        """The key attributes of the table and its indexes."""
+        types = {one["AttributeName"]: one["AttributeType"] for one in self.attr}
+        return Schema(
+            key={name: types[name] for name in self.rows.key_names},
+            indexes={
+                index.name: {name: types[name] for name in index.names}
+                for index in self.rows.indexes.values()
+            },
+        )
+
     def set_stream_specification(self, streams: dict[str, Any] | None) -> None:
         """The journal is there from the beginning, and outlives changes of the stream. A stream
         that is switched on has no write from before."""
@@ -121,22 +124,33 @@ class JournaledTable(Table):
         self.stream_shard = journaled or JournaledShard(self.account_id, self)
         self.shard.beginning = len(self.journal.committed)
 
-    def commit(self) -> None:
-        for write in self.journal.commit():
-            for order in self._orders.values():
-                order.apply(write)
+    def reindex(self) -> None:
+        """Know the indexes that there are now."""
+        self.rows.index(
+            [
+                *(self._index(one, local=False) for one in self.global_indexes),
+                *(self._index(one, local=True) for one in self.indexes),
+            ]
+        )
 
-    def reorder(self) -> None:
-        """Know the order of the indexes that there are now."""
-        if self.has_range_key:
-            return
-        self._orders = _orders(self)
-        for item in self._each():
-            image = item.to_json()["Attributes"]
-            for order in self._orders.values():
-                order.add(image)
+    def _index(self, index: SecondaryIndex, *, local: bool) -> Index:
+        names: dict[str, list[str]] = {"HASH": [], "RANGE": []}
+        for part in index.schema:
+            names[part["KeyType"]].append(part["AttributeName"])
+        projection = index.projection or {}
+        shown = None
+        if projection.get("ProjectionType", "ALL") != "ALL":
+            keys = (*self.table_key_attrs, *names["HASH"], *names["RANGE"])
+            shown = frozenset((*keys, *(projection.get("NonKeyAttributes") or ())))
+        return Index(
+            name=index.name,
+            hash_names=(*names["HASH"],),
+            range_names=(*names["RANGE"],),
+            local=local,
+            shown=shown,
+        )
 
-    def expired(self, now_seconds: float) -> list[Item]:
+    def expired(self, now_seconds: float) -> list[Image]:
         """The items that TTL may delete."""
         if self.ttl["TimeToLiveStatus"] != "ENABLED":
             return []
@@ -144,126 +158,90 @@ class JournaledTable(Table):
         earliest = now_seconds - _FIVE_YEARS_SECONDS
         return [
             item
-            for item in self._each()
-            if (value := item.attrs.get(attribute)) is not None
-            and value.type == "N"
-            and earliest < float(value.value) < now_seconds
+            for item in self.rows
+            if "N" in (value := item.get(attribute, {}))
+            and earliest < float(value["N"]) < now_seconds
         ]
 
-    def delete_by_ttl(self, item: Item) -> None:
-        self.shard.by_ttl = True
-        try:
-            self.delete_item(item.hash_key, item.range_key)
-        finally:
-            self.shard.by_ttl = False
+    def put_item(self, item_attrs: dict[str, Any], *_: Any, **_more: Any) -> Item:
+        image = {name: _plain(value) for name, value in item_attrs.items()}
+        self.rows.write(image, image, self.journal)
+        return self._item(image)
+
+    def get_item(
+        self, hash_key: DynamoType, range_key: DynamoType | None = None, *_: Any
+    ) -> Item | None:
+        image = self.rows.get(self._key(hash_key, range_key))
+        return None if image is None else self._item(image)
+
+    def delete_item(self, hash_key: DynamoType, range_key: DynamoType | None) -> Item | None:
+        image = self.rows.write(self._key(hash_key, range_key), None, self.journal)
+        return None if image is None else self._item(image)
 
     def all_items(self) -> list[Item]:
-        return super().all_items() if self._candidates is None else self._candidates
+        return [*map(self._item, self.rows)]
 
-    def query(  # noqa: PLR0917 - moto's signature
-        self,
-        hash_key: DynamoType | None,
-        range_comparison: str | None,
-        range_objs: list[DynamoType],
-        limit: int,
-        exclusive_start_key: dict[str, Any],
-        scan_index_forward: bool,  # noqa: FBT001
-        projection_expressions: list[list[str]] | None,
-        index_name: str | None = None,
-        *args: Any,
-        **kwargs: Any,
-    ) -> tuple[list[Item], int, dict[str, Any] | None]:
-        """moto's query, on those items only that the answer can be made of."""
-        order = self._orders.get(index_name or "")
-        hash_conditions = kwargs.get("hash_key_conditions") or []
-        range_conditions = kwargs.get("range_key_conditions") or []
-        if order is not None and len(hash_conditions) == 1 and len(range_conditions) <= 1:
-            keys = order.keys(
-                hash_conditions[0][1].value,
-                bounds=_bounds(range_comparison, range_objs),
-                forward=scan_index_forward is not False,
-                after=exclusive_start_key,
-            )
-            # One more than is asked for tells moto that there are more.
-            wanted = itertools.islice(keys, None if limit is None else limit + 1)
-            self._candidates = self._items_of(wanted)
-        try:
-            return super().query(
-                hash_key,
-                range_comparison,
-                range_objs,
-                limit,
-                exclusive_start_key,
-                scan_index_forward,
-                projection_expressions,
-                index_name,
-                *args,
-                **kwargs,
-            )
-        finally:
-            self._candidates = None
+    def __len__(self) -> int:
+        return len(self.rows)
 
-    def _items_of(self, keys: Iterable[str]) -> list[Item]:
-        items: Any = self.items
-        return [items[DynamoType({self.hash_key_type: key})] for key in keys]
+    def _key(self, hash_key: DynamoType, range_key: DynamoType | None) -> Image:
+        parts = (one for one in (hash_key, range_key) if one is not None)
+        return {
+            name: _plain(part.to_json())
+            for name, part in zip(self.rows.key_names, parts, strict=True)
+        }
 
-    def _each(self) -> Iterator[Item]:
-        rows: Any = self.items.values()
-        for row in rows:
-            yield from row.values() if self.has_range_key else (row,)
+    def _item(self, image: Image) -> Item:
+        hash_key, *range_key = (DynamoType(image[name]) for name in self.rows.key_names)
+        return Item(hash_key, range_key[0] if range_key else None, image)
 
-    def roll_back(self) -> None:
-        """Undo what was staged: the items become what they were before."""
-        items: Any = self.items
-        for key, old in self.journal.roll_back():
-            hash_key = DynamoType(key[self.hash_key_attr])
-            range_key = DynamoType(key[self.range_key_attr]) if self.range_key_attr else None
-            row, place = (items, hash_key) if range_key is None else (items[hash_key], range_key)
-            if old is None:
-                row.pop(place, None)
-            else:
-                row[place] = Item(hash_key, range_key, old)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "JournaledTable":
-        """moto copies a table, items and all, before every transaction; the journal is cheaper."""
-        if self.in_transaction:
-            return self
+    def __deepcopy__(self, _memo: dict[int, Any]) -> "JournaledTable":
+        """A backup has the items of its moment; they are never changed, only replaced."""
         copied = copy.copy(self)
-        copied.items = copy.deepcopy(self.items, memo)
+        copied.rows = Rows(key_names=self.rows.key_names, size=values.size)
+        copied.reindex()
+        for image in self.rows:
+            copied.rows.write(image, image, Journal())
         return copied
+
+
+class _Restored(JournaledTable):
+    """A table with the items of another one."""
+
+    def take(self, source: JournaledTable) -> None:
+        self.reindex()  # moto has set the indexes by now
+        for image in source.rows:
+            self.rows.write(image, image, self.journal)
+
+
+class JournaledRestoredTable(RestoredTable, _Restored):
+    """A table that was made from a backup."""
+
+    def __init__(self, name: str, account_id: str, region: str, backup: Any) -> None:
+        super().__init__(name, account_id, region, backup)
+        self.take(backup.table)
+
+
+class JournaledPointInTimeTable(RestoredPITTable, _Restored):
+    """A table that was made from another one."""
+
+    def __init__(self, name: str, account_id: str, region: str, source: Any) -> None:
+        super().__init__(name, account_id, region, source)
+        self.take(source)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as DynamoDB stores it, also where moto has read its bytes."""
+    plain = json.loads(dynamodb_json.encode(value))
+    values.rewrite_value(plain)
+    return plain
 
 
 def install() -> None:
     """Let every table of moto's be one of these."""
     replace(dynamodb_models, "Table", JournaledTable)
-    transact = DynamoDBBackend.transact_write_items
-
-    def transact_write_items(backend: DynamoDBBackend, items: list[dict[str, Any]]) -> None:
-        for one in tables():
-            one.in_transaction = True
-        try:
-            transact(backend, items)
-        except Exception:
-            for one in tables():
-                one.roll_back()
-            raise
-        finally:
-            for one in tables():
-                one.in_transaction = False
-
-    replace(DynamoDBBackend, "transact_write_items", transact_write_items)
-    update = DynamoDBBackend.update_item
-
-    def update_item(backend: DynamoDBBackend, name: str, *arguments: Any, **named: Any) -> Item:
-        item = update(backend, name, *arguments, **named)
-        if values.size(item.to_json()["Attributes"]) > values.MOST_ITEM_BYTES:
-            grown = backend.get_table(name)
-            if isinstance(grown, JournaledTable):
-                grown.roll_back()
-            raise ItemSizeToUpdateTooLarge
-        return item
-
-    replace(DynamoDBBackend, "update_item", update_item)
+    replace(dynamodb_models, "RestoredTable", JournaledRestoredTable)
+    replace(dynamodb_models, "RestoredPITTable", JournaledPointInTimeTable)
     replace(DynamoDBBackend, "update_table_streams", _update_stream)
     _follow_indexes()
 
@@ -277,7 +255,7 @@ def _update_stream(_backend: DynamoDBBackend, changed: Table, stream: dict[str, 
 
 
 def _follow_indexes() -> None:
-    """Keep the order of an index that is added to a table with items."""
+    """Fill an index that is added to a table with items."""
     change_indexes = DynamoDBBackend.update_table_global_indexes
 
     def update_table_global_indexes(
@@ -285,7 +263,7 @@ def _follow_indexes() -> None:
     ) -> None:
         change_indexes(backend, changed, global_index_updates)
         if isinstance(changed, JournaledTable):
-            changed.reorder()
+            changed.reindex()
 
     replace(DynamoDBBackend, "update_table_global_indexes", update_table_global_indexes)
 
@@ -313,21 +291,13 @@ def encrypt(name: str, specification: dict[str, Any] | None) -> None:
 
 def schema(name: str) -> Schema | None:
     """Return the key attributes of a table and its indexes, by the table's name or ARN."""
-    found = table(name.rsplit("/", maxsplit=1)[-1])
-    if found is None:
-        return None
-    types = {one["AttributeName"]: one["AttributeType"] for one in found.attr}
-    return Schema(
-        key=_typed(found.schema, types),
-        indexes={
-            index.name: _typed(index.schema, types)
-            for index in (*found.global_indexes, *found.indexes)
-        },
-    )
+    found = by_name(name)
+    return None if found is None else found.key_schema
 
 
-def _typed(key: list[dict[str, str]], types: dict[str, str]) -> dict[str, str]:
-    return {part["AttributeName"]: types[part["AttributeName"]] for part in key}
+def by_name(name: str) -> JournaledTable | None:
+    """Return a table by its name or ARN."""
+    return table(name.rsplit("/", maxsplit=1)[-1])
 
 
 def table_of_stream(stream_arn: str) -> JournaledTable | None:
@@ -342,7 +312,7 @@ def exclusive() -> Iterator[None]:
             yield
         finally:
             for one in tables():
-                one.commit()
+                one.journal.commit()
 
 
 def delete_expired(now_seconds: float) -> None:
@@ -350,31 +320,7 @@ def delete_expired(now_seconds: float) -> None:
     for one in tables():
         with exclusive():
             for item in one.expired(now_seconds):
-                one.delete_by_ttl(item)
-
-
-def _orders(table: Table) -> dict[str, IndexOrder]:
-    """Return the orders of the indexes with one hash and one sort key, which are all that we
-    have."""
-    orders = {}
-    for index in table.global_indexes:
-        names = {part["KeyType"]: part["AttributeName"] for part in index.schema}
-        if len(index.schema) == len(names) == len(("HASH", "RANGE")):
-            orders[index.name] = IndexOrder(
-                hash_name=names["HASH"], range_name=names["RANGE"], key_name=table.hash_key_attr
-            )
-    return orders
-
-
-def _bounds(comparison: str | None, operands: list[DynamoType]) -> Bounds:
-    """Return bounds that hold every item moto would let through, since moto compares once more. All
-    items, if the condition is not clear."""
-    values = [sort_value({one.type: one.value}) for one in operands or []]
-    return Bounds(
-        low=values[0] if comparison in _WITH_LOW_BOUND else None,
-        high=values[-1] if comparison in _WITH_HIGH_BOUND else None,
-        open=comparison in _WITHOUT_THE_BOUND,
-    )
+                one.rows.write(item, None, one.journal, by_ttl=True)
 
 
 def _event_name(write: Write) -> str:
@@ -384,10 +330,31 @@ def _event_name(write: Write) -> str:
 
 
 def _api_record(record: dict[str, Any]) -> dict[str, Any]:
-    """The API has a timestamp and capitals where the event has a number and none."""
+    """A record as moto answers it: with capitals, a timestamp, and bytes, where the event has none,
+    a number, and base64."""
     change = record["dynamodb"]
     moment = datetime.fromtimestamp(change["ApproximateCreationDateTime"], UTC)
-    answer = {**record, "dynamodb": {**change, "ApproximateCreationDateTime": moment}}
+    images = {
+        name: {attribute: _with_bytes(value) for attribute, value in change[name].items()}
+        for name in ("Keys", "NewImage", "OldImage")
+        if name in change
+    }
+    told = {**change, **images, "ApproximateCreationDateTime": moment}
+    answer = {**record, "dynamodb": told}
     if identity := record.get("userIdentity"):
         answer["userIdentity"] = {"Type": identity["type"], "PrincipalId": identity["principalId"]}
     return answer
+
+
+def _with_bytes(value: dict[str, Any]) -> dict[str, Any]:
+    ((kind, given),) = value.items()
+    match kind:
+        case "B":
+            return {kind: base64.b64decode(given)}
+        case "BS":
+            return {kind: [*map(base64.b64decode, given)]}
+        case "L":
+            return {kind: [*map(_with_bytes, given)]}
+        case "M":
+            return {kind: {name: _with_bytes(one) for name, one in given.items()}}
+    return value

@@ -94,12 +94,17 @@ def _check_table_name(operation: str, name: Any) -> None:
 
 
 def _check_types(shape: Shape, value: Any) -> None:
-    """Raise RefusedError for JSON of another type than the parameter has, at any depth."""
+    """Raise RefusedError for JSON of another type than the parameter has, at any depth.
+
+    Take out what DynamoDB does not look at: names that it does not know, and what is null.
+    """
     _check_type(shape, value)
     if isinstance(shape, StructureShape):
-        for name, member in shape.members.items():
-            if value.get(name) is not None:
-                _check_types(member, value[name])
+        for name in [*value]:
+            if name not in shape.members or value[name] is None:
+                del value[name]
+            else:
+                _check_types(shape.members[name], value[name])
     elif isinstance(shape, ListShape):
         for one in value:
             _check_types(shape.member, one)

@@ -1,72 +1,54 @@
-"""Queries: where they start, what they filter by, and bounds that are upside down."""
+"""Queries and scans: parameters that do not fit together."""
 
-import re
-from typing import Any, Final
+from typing import Any
 
-from lifoq_localcloud.table_rules import values
-from lifoq_localcloud.table_rules.keys import Schema, Schemas
 from lifoq_localcloud.table_rules.refused import RefusedError
 
-_BETWEEN = re.compile(r"\bBETWEEN\s+(:\w+)\s+AND\s+(:\w+)", re.IGNORECASE)
-_EQUALITY = re.compile(r"(#?\w+)\s*=\s*(:\w+)")
-_ATTRIBUTE = re.compile(r"(?<![\w.:#])(#?[A-Za-z_]\w*)(?!\s*\(|\w)")
-"""The first part of a path: no value, no function, and not what follows a dot."""
-_DOT = re.compile(r"\s*\.\s*")
-_ORDERED: Final = {"S", "N"}
 
-
-def check(operation: str, request: dict[str, Any], schemas: Schemas) -> None:
-    """Raise RefusedError for a query, or a condition, that cannot be meant."""
-    for name in ("KeyConditionExpression", "FilterExpression", "ConditionExpression"):
-        if text := request.get(name):
-            _check_between(name, text, request)
-    schema = schemas(request["TableName"]) if operation == "Query" else None
-    if schema is None:
+def check(operation: str, request: dict[str, Any]) -> None:
+    """Raise RefusedError for a query or a scan that cannot be meant."""
+    if operation not in {"Query", "Scan"}:
         return
-    key = schema.indexes.get(request.get("IndexName") or "", schema.key)
-    _check_filter(request, key)
-    _check_partition(request, schema, hash_name=next(iter(key)))
+    _check_select(request)
+    if operation == "Scan":
+        _check_segments(request)
+    elif request.get("KeyConditionExpression") is None:
+        raise RefusedError(
+            "Either the KeyConditions or KeyConditionExpression parameter must be specified in the "
+            "request."
+        )
 
 
-def _check_between(name: str, text: str, request: dict[str, Any]) -> None:
-    given = request.get("ExpressionAttributeValues") or {}
-    for low, high in _BETWEEN.findall(text):
-        ((kind, least),) = given[low].items()
-        ((other, most),) = given[high].items()
-        if kind != other or kind not in _ORDERED:
-            continue
-        upside_down = values.number(least) > values.number(most) if kind == "N" else least > most
-        if upside_down:
-            raise RefusedError(
-                f"Invalid {name}: The BETWEEN operator requires upper bound to be greater than or "
-                f"equal to lower bound; lower bound operand: AttributeValue: {{{kind}:{least}}}, "
-                f"upper bound operand: AttributeValue: {{{kind}:{most}}}"
-            )
+def _check_select(request: dict[str, Any]) -> None:
+    select, projection = request.get("Select"), request.get("ProjectionExpression")
+    if select == "SPECIFIC_ATTRIBUTES" and projection is None:
+        raise RefusedError(
+            "Must specify the AttributesToGet or ProjectionExpression when choosing to get "
+            "SPECIFIC_ATTRIBUTES"
+        )
+    if select not in {None, "SPECIFIC_ATTRIBUTES"} and projection is not None:
+        told = "only the Count" if select == "COUNT" else select
+        raise RefusedError(f"Cannot specify the ProjectionExpression when choosing to get {told}")
+    if select == "ALL_PROJECTED_ATTRIBUTES" and request.get("IndexName") is None:
+        raise RefusedError(
+            "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
+        )
 
 
-def _check_filter(request: dict[str, Any], key: dict[str, str]) -> None:
-    names = request.get("ExpressionAttributeNames") or {}
-    text = _DOT.sub(".", request.get("FilterExpression") or "")
-    for used in _ATTRIBUTE.findall(text):
-        if names.get(used, used) in key:
-            raise RefusedError(
-                "Filter Expression can only contain non-primary key attributes: Primary key "
-                f"attribute: {names.get(used, used)}"
-            )
-
-
-def _check_partition(request: dict[str, Any], schema: Schema, *, hash_name: str) -> None:
-    """The key to start after has the attributes of table and index, and the query's partition."""
-    start = request.get("ExclusiveStartKey")
-    if not start:
-        return
-    wanted = {**schema.key, **schema.indexes.get(request.get("IndexName") or "", {})}
-    if {name: next(iter(value)) for name, value in start.items()} != wanted:
-        raise RefusedError("The provided starting key is invalid")
-    names = request.get("ExpressionAttributeNames") or {}
-    for name, value in _EQUALITY.findall(request.get("KeyConditionExpression") or ""):
-        queried = request["ExpressionAttributeValues"][value]
-        if names.get(name, name) == hash_name and start[hash_name] != queried:
-            raise RefusedError(
-                "The provided starting key is outside query boundaries based on provided conditions"
-            )
+def _check_segments(request: dict[str, Any]) -> None:
+    segment, total = request.get("Segment"), request.get("TotalSegments")
+    if segment is None and total is not None:
+        raise RefusedError(
+            "The Segment parameter is required but was not present in the request when parameter "
+            "TotalSegments is present"
+        )
+    if segment is not None and total is None:
+        raise RefusedError(
+            "The TotalSegments parameter is required but was not present in the request when "
+            "Segment parameter is present"
+        )
+    if segment is not None and total is not None and segment >= total:
+        raise RefusedError(
+            "The Segment parameter is zero-based and must be less than parameter TotalSegments: "
+            f"Segment: {segment} is not less than TotalSegments: {total}"
+        )

@@ -11,11 +11,18 @@ class RefusedError(Exception):
     """DynamoDB would refuse this request: ``str`` of it is DynamoDB's sentence."""
 
     def __init__(
-        self, message: str, *, code: str = VALIDATION, reasons: list[Any] | None = None
+        self,
+        message: str,
+        *,
+        code: str = VALIDATION,
+        reasons: list[Any] | None = None,
+        item: dict[str, Any] | None = None,
     ) -> None:
+        """``item`` is what a failed condition shows of the item that is there."""
         super().__init__(message)
         self.code = code
         self.reasons = reasons
+        self.item = item
 
     def answer(self) -> dict[str, Any]:
         """Return the body of the answer, whose status is 400."""
@@ -25,6 +32,8 @@ class RefusedError(Exception):
         }
         if self.reasons is not None:
             told["CancellationReasons"] = self.reasons
+        if self.item is not None:
+            told["Item"] = self.item
         return told
 
 

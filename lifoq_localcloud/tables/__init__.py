@@ -1,7 +1,8 @@
-"""The writes of a DynamoDB table, and what is read from them.
+"""The items of a DynamoDB table, its writes, and what is read from them.
 
-    committed write → ``journal`` → ``exports`` (point-in-time exports to S3)
-                                  → stream pollers (room ``events``)
+    write → ``rows`` (the items, each index in its ``order``)
+          → ``journal`` → ``exports`` (point-in-time exports to S3)
+                        → stream pollers (room ``events``)
 
 ``dynamodb_json`` is the form that values have in answers, stream records and exports.
 """

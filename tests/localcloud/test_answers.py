@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
-from moto.dynamodb.models.table import GlobalSecondaryIndex
 
-from lifoq_localcloud.moto_adapter import answers
+from lifoq_localcloud.moto_adapter.tables import JournaledTable
 from tests.localcloud.harness import eventually
 
 ATTRIBUTES: dict[str, Any] = {
@@ -59,15 +58,24 @@ def test_an_object_that_is_not_there_is_not_found_whoever_asks_for_its_head_alon
     ],
 )
 def test_an_index_shows_the_same_of_an_item_as_with_moto(projection):
+    key = [{"AttributeName": "id", "KeyType": "HASH"}]
     schema = [
-        {"AttributeName": "flag", "KeyType": "HASH"},
+        {"AttributeName": "text", "KeyType": "HASH"},
         {"AttributeName": "n", "KeyType": "RANGE"},
     ]
-    index = GlobalSecondaryIndex("index", schema, projection, ["id"])
-    item = Item(DynamoType({"S": "a"}), None, {"id": {"S": "a"}, **ATTRIBUTES})
-    expected = index.project(copy.deepcopy(item)).to_json()
+    table = JournaledTable(
+        "indexed",
+        account_id="123456789012",
+        region="us-east-1",
+        schema=key,
+        attr=[{"AttributeName": name, "AttributeType": "S"} for name in ("id", "text", "n")],
+        global_indexes=[{"IndexName": "index", "KeySchema": schema, "Projection": projection}],
+    )
+    image = {"id": {"S": "a"}, **ATTRIBUTES}
+    item = Item(DynamoType({"S": "a"}), None, image)
+    expected = table.global_indexes[0].project(copy.deepcopy(item)).to_json()["Attributes"]
 
-    assert answers.project(index, item).to_json() == expected
+    assert table.rows.indexes["index"].project(image) == expected
 
 
 def test_a_state_that_reads_an_item_has_its_bytes_as_base64(deployed):

@@ -1,116 +1,149 @@
-"""Queries on an index give moto's own answers, without sorting the whole table."""
+"""Queries on an index answer as if all items were sorted, page by page, without sorting them."""
 
 import random
+from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
-from moto.dynamodb.models.dynamo_type import DynamoType
-from moto.dynamodb.models.table import Table
 
-from lifoq.items import schema
-from lifoq_localcloud.moto_adapter.tables import JournaledTable
+from lifoq_localcloud.table_rules.keys import Schema
+from tests.localcloud.stored import Database
 
 STATUSES = ("PENDING", "TAKEN", "FAILURE")
+INDEX = "by-status"
+SCHEMA = Schema(key={"id": "S"}, indexes={INDEX: {"status": "S", "created": "N"}})
+Item = dict[str, dict[str, Any]]
 
 
-def new(kind: type[Table]) -> Any:
-    definition = schema.table_definition("queue")
-    return kind(
-        "queue",
-        account_id="123456789012",
-        region="us-east-1",
-        schema=definition["KeySchema"],
-        attr=definition["AttributeDefinitions"],
-        global_indexes=definition["GlobalSecondaryIndexes"],
-        streams=dict(definition["StreamSpecification"]) if kind is JournaledTable else None,
-    )
-
-
-def item(chance: random.Random, key: str) -> dict[str, Any]:
-    attributes: dict[str, Any] = {
-        "taskId": {"S": key},
-        "taskStatus": {"S": chance.choice(STATUSES)},
+def item(chance: random.Random, key: str) -> Item:
+    attributes: Item = {
+        "id": {"S": key},
+        "status": {"S": chance.choice(STATUSES)},
         "payload": {"S": "x" * chance.randrange(50)},
     }
     if chance.random() < 0.8:
         # Few values, so that ties are broken by the table's key.
-        attributes["taskCreated"] = {"N": str(chance.randrange(0, 1200, 100))}
+        attributes["created"] = {"N": str(chance.randrange(0, 1200, 100))}
     return attributes
 
 
-def ask(table: Any, query: dict[str, Any], start: dict[str, Any] | None) -> Any:
-    results, scanned, last = table.query(
-        hash_key=None,
-        exclusive_start_key=start,
-        projection_expressions=None,
-        index_name=schema.STATUS_CREATED_INDEX,
-        **query,
-    )
-    return [one.to_json() for one in results], scanned, last
-
-
-def pages(table: Any, query: dict[str, Any]) -> list[Any]:
-    """Without an empty one at the end, which moto adds where more lies beyond the bounds."""
-    found, start = [], None
+def pages(database: Database, request: dict[str, Any]) -> Iterator[list[Item]]:
+    start: Item | None = None
     while True:
-        results, scanned, last = ask(table, query, start)
-        found.append((results, scanned))
-        if last is None:
-            return [page for page in found if page[0]]
-        start = {name: value.to_json() for name, value in last.items()}
+        asked = request if start is None else {**request, "ExclusiveStartKey": start}
+        told = database.ask("Query", asked)
+        assert told["ScannedCount"] == told["Count"] == len(told["Items"])
+        yield told["Items"]
+        start = told.get("LastEvaluatedKey")
+        if start is None:
+            return
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_every_query_answers_as_moto_does_page_by_page(seed):
-    chance = random.Random(seed)
-    plain, journaled = new(Table), new(JournaledTable)
+CONDITIONS: dict[str, Any] = {
+    "": lambda *_: True,
+    " AND created BETWEEN :low AND :high": lambda at, low, high: low <= at <= high,
+    " AND created >= :low": lambda at, low, _: at >= low,
+    " AND created > :low": lambda at, low, _: at > low,
+    " AND created < :low": lambda at, low, _: at < low,
+    " AND created <= :low": lambda at, low, _: at <= low,
+    " AND :low = created": lambda at, low, _: at == low,
+}
+
+
+def stored(chance: random.Random, database: Database) -> dict[str, Item]:
+    """Put and delete items. Return those that are left."""
+    there: dict[str, Item] = {}
     for _ in range(150):
-        attributes = item(chance, f"task-{chance.randrange(60)}")
-        plain.put_item(dict(attributes))
-        journaled.put_item(dict(attributes))
+        drawn = item(chance, f"task-{chance.randrange(60)}")
+        there[drawn["id"]["S"]] = drawn
+        database.ask("PutItem", {"TableName": "tasks", "Item": drawn})
         if chance.random() < 0.2:
-            key = DynamoType({"S": f"task-{chance.randrange(60)}"})
-            plain.delete_item(key, None)
-            journaled.delete_item(key, None)
-        journaled.commit()
+            key = f"task-{chance.randrange(60)}"
+            there.pop(key, None)
+            database.ask("DeleteItem", {"TableName": "tasks", "Key": {"id": {"S": key}}})
+    return there
 
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_query_answers_as_if_all_were_sorted_page_by_page(seed):
+    chance = random.Random(seed)
+    database = Database(tasks=SCHEMA)
+    there = stored(chance, database)
     for _ in range(20):
         low, high = sorted(chance.sample(range(0, 1300, 50), 2))
-        comparison = chance.choice([None, "BETWEEN", ">=", "<", "=", ">", "<="])
-        operands = {None: [], "BETWEEN": [low, high]}.get(comparison, [low])
-        status = DynamoType({"S": chance.choice(STATUSES)})
-        values = [DynamoType({"N": str(one)}) for one in operands]
-        query = {
-            "range_comparison": comparison,
-            "range_objs": values,
-            "limit": chance.choice([None, 1, 3, 10]),
-            "scan_index_forward": chance.choice([True, False]),
-            "hash_key_conditions": [("taskStatus", status)],
-            "range_key_conditions": [("taskCreated", comparison, values)] if comparison else None,
+        condition = chance.choice([*CONDITIONS])
+        status, forward = chance.choice(STATUSES), chance.choice([True, False])
+        limit = chance.choice([None, 1, 3, 10])
+        bounds = {":low": {"N": str(low)}, ":high": {"N": str(high)}}
+        request = {
+            "TableName": "tasks",
+            "IndexName": INDEX,
+            "KeyConditionExpression": f"#s = :s{condition}",
+            "ExpressionAttributeNames": {"#s": "status"},
+            "ExpressionAttributeValues": {
+                ":s": {"S": status},
+                **{name: value for name, value in bounds.items() if name in condition},
+            },
+            "ScanIndexForward": forward,
+            **({"Limit": limit} if limit else {}),
         }
-        assert pages(journaled, query) == pages(plain, query)
+        expected = sorted(
+            (
+                one
+                for one in there.values()
+                if one["status"]["S"] == status
+                and "created" in one
+                and CONDITIONS[condition](int(one["created"]["N"]), low, high)
+            ),
+            key=lambda one: (Decimal(one["created"]["N"]), one["id"]["S"]),
+            reverse=not forward,
+        )
+        found = [*pages(database, request)]
+        assert [one for page in found for one in page] == expected
+        assert limit is None or {len(page) for page in found[:-1]} <= {limit}
+
+
+def test_a_scan_finds_each_item_once_whatever_its_pages_and_segments():
+    chance = random.Random(1)
+    database = Database(tasks=SCHEMA)
+    there = stored(chance, database)
+    for segments, limit in ((1, 7), (3, 1), (4, 100)):
+        found: list[str] = []
+        for segment in range(segments):
+            start: Item | None = None
+            while True:
+                asked = {"TableName": "tasks", "Limit": limit}
+                asked |= {"Segment": segment, "TotalSegments": segments}
+                told = database.ask("Scan", {**asked, "ExclusiveStartKey": start or {}})
+                found += [one["id"]["S"] for one in told["Items"]]
+                start = told.get("LastEvaluatedKey")
+                if start is None:
+                    break
+        assert sorted(found) == sorted(there)
 
 
 def test_only_what_the_answer_needs_is_looked_at(monkeypatch):
-    table = new(JournaledTable)
+    database = Database(tasks=SCHEMA)
     for number in range(500):
-        status, created = {"S": "PENDING"}, {"N": str(number)}
-        table.put_item({"taskId": {"S": str(number)}, "taskStatus": status, "taskCreated": created})
-    table.commit()
-    looked_at = Mock(side_effect=table.sorted_items)
-    monkeypatch.setattr(table, "sorted_items", looked_at)
-    newest_first = {
-        "range_comparison": None,
-        "range_objs": [],
-        "limit": 10,
-        "scan_index_forward": False,
-        "hash_key_conditions": [("taskStatus", DynamoType({"S": "PENDING"}))],
-        "range_key_conditions": None,
-    }
-    results, _, _ = ask(table, newest_first, None)
-
-    found = [int(one["Attributes"]["taskId"]["S"]) for one in results]
-    assert found == list(range(499, 489, -1))
-    ((_, _, items),) = [call.args for call in looked_at.mock_calls]
-    assert len(items) == 11
+        attributes = {"status": {"S": "PENDING"}, "created": {"N": str(number)}}
+        drawn = {"id": {"S": str(number)}, **attributes}
+        database.ask("PutItem", {"TableName": "tasks", "Item": drawn})
+    rows = database.tables["tasks"].rows
+    looked_at = []
+    at = rows.at
+    monkeypatch.setattr(rows, "at", lambda entry: looked_at.append(entry) or at(entry))
+    told = database.ask(
+        "Query",
+        {
+            "TableName": "tasks",
+            "IndexName": INDEX,
+            "KeyConditionExpression": "#s = :s",
+            "ExpressionAttributeNames": {"#s": "status"},
+            "ExpressionAttributeValues": {":s": {"S": "PENDING"}},
+            "ScanIndexForward": False,
+            "Limit": 10,
+        },
+    )
+    assert [int(one["id"]["S"]) for one in told["Items"]] == list(range(499, 489, -1))
+    assert len(looked_at) == 10

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from lifoq import NewTask
 from lifoq.aws.dynamo_table import DynamoTable
@@ -88,9 +89,14 @@ def test_a_deleted_table_takes_its_stream_with_it(deployed, store):
 
 
 def stream(deployed: Deployed, store: Store) -> list[dict[str, Any]]:
+    """All records of a queue's table."""
+    return records(deployed, store.table.name)
+
+
+def records(deployed: Deployed, table: str) -> list[dict[str, Any]]:
     """All records, as a client of the Streams API reads them."""
     api = deployed.client("dynamodbstreams")
-    (one,) = api.list_streams(TableName=store.table.name)["Streams"]
+    (one,) = api.list_streams(TableName=table)["Streams"]
     description = api.describe_stream(StreamArn=one["StreamArn"])["StreamDescription"]
     iterator = api.get_shard_iterator(
         StreamArn=one["StreamArn"],
@@ -98,3 +104,137 @@ def stream(deployed: Deployed, store: Store) -> list[dict[str, Any]]:
         ShardIteratorType="TRIM_HORIZON",
     )["ShardIterator"]
     return api.get_records(ShardIterator=iterator)["Records"]
+
+
+BYTES = (b"", b"a", b"ab", b"abc", b"\x00\xff", b"\xfb\xef\xff")
+
+
+def test_binary_values_are_bytes_everywhere(deployed):
+    """Keys, sets, conditions, projections, indexes and streams have them, be their base64 whole or
+    padded."""
+    dynamodb, name = deployed.client("dynamodb"), f"bytes-{uuid.uuid4().hex[:8]}"
+    kinds = {"h": "B", "r": "B", "i": "B"}
+    dynamodb.create_table(
+        TableName=name,
+        AttributeDefinitions=[
+            {"AttributeName": one, "AttributeType": kind} for one, kind in kinds.items()
+        ],
+        KeySchema=[
+            {"AttributeName": "h", "KeyType": "HASH"},
+            {"AttributeName": "r", "KeyType": "RANGE"},
+        ],
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": "by-i",
+                "KeySchema": [{"AttributeName": "i", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["b"]},
+            }
+        ],
+        BillingMode="PAY_PER_REQUEST",
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+    )
+    for given in BYTES[1:]:
+        key = {"h": {"B": b"one"}, "r": {"B": given}}
+        dynamodb.put_item(TableName=name, Item={**key, "b": {"B": given}})
+        found = dynamodb.update_item(
+            TableName=name,
+            Key=key,
+            UpdateExpression="SET i = :b ADD s :s",
+            ConditionExpression="b = :b AND size(b) = :n AND contains(b, :b) AND "
+            "begins_with(b, :b) AND b BETWEEN :b AND :high AND b IN (:high, :b)",
+            ExpressionAttributeValues={
+                ":b": {"B": given},
+                ":n": {"N": str(len(given))},
+                ":high": {"B": given + b"\xff"},
+                ":s": {"BS": [given, b"other"]},
+            },
+            ReturnValues="ALL_NEW",
+        )["Attributes"]
+        assert found["i"] == found["b"] == found["r"] == {"B": given}
+        assert sorted(found["s"]["BS"]) == sorted([given, b"other"])
+        (shown,) = dynamodb.query(
+            TableName=name,
+            IndexName="by-i",
+            KeyConditionExpression="i = :i",
+            ExpressionAttributeValues={":i": {"B": given}},
+        )["Items"]
+        assert shown == {**key, "i": {"B": given}, "b": {"B": given}}
+    ordered = dynamodb.query(
+        TableName=name,
+        KeyConditionExpression="h = :h AND begins_with(r, :a)",
+        ExpressionAttributeValues={":h": {"B": b"one"}, ":a": {"B": b"a"}},
+        ProjectionExpression="r, s",
+    )["Items"]
+    assert [one["r"]["B"] for one in ordered] == [b"a", b"ab", b"abc"]
+    streamed = [one["dynamodb"]["NewImage"] for one in records(deployed, name)]
+    assert {one["i"]["B"] for one in streamed if "i" in one} == {*BYTES[1:]}
+
+
+def refused(call: Any, **asked: Any) -> str:
+    """Return the code of a refusal."""
+    with pytest.raises(ClientError) as error:
+        call(**asked)
+    return str(error.value.response["Error"]["Code"])
+
+
+@pytest.fixture
+def one_item(deployed) -> dict[str, Any]:
+    """A table with one item, as the arguments of a call about it."""
+    dynamodb, name = deployed.client("dynamodb"), f"one-{uuid.uuid4().hex[:8]}"
+    dynamodb.create_table(
+        TableName=name,
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    item = {"id": {"S": "a"}, "p": {"S": "text"}, "m": {"M": {"l": {"L": [{"N": "1"}]}}}}
+    dynamodb.put_item(TableName=name, Item=item)
+    return {"TableName": name, "Key": {"id": {"S": "a"}}}
+
+
+@pytest.mark.parametrize(
+    ("condition", "code"),
+    [
+        ("p < :n", "ConditionalCheckFailedException"),
+        ("NOT NOT p = :n", "ConditionalCheckFailedException"),
+        ("unknown(p, :n)", "ValidationException"),
+        ("p = :n AND", "ValidationException"),
+    ],
+)
+def test_a_condition_that_does_not_hold_or_cannot_be_read_is_refused_as_dynamodb_does(
+    deployed, one_item, condition, code
+):
+    asked = {"ConditionExpression": condition, "ExpressionAttributeValues": {":n": {"N": "1"}}}
+    assert refused(deployed.client("dynamodb").delete_item, **one_item, **asked) == code
+
+
+def test_a_transaction_reads_what_its_projections_name(deployed, one_item):
+    get = {"Get": {**one_item, "ProjectionExpression": "m.l[0], p"}}
+    (told,) = deployed.client("dynamodb").transact_get_items(TransactItems=[get])["Responses"]
+    assert told["Item"] == {"p": {"S": "text"}, "m": {"M": {"l": {"L": [{"N": "1"}]}}}}
+
+
+def test_ttl_is_switched_on_once_and_off_once(deployed, one_item):
+    switch, name = deployed.client("dynamodb").update_time_to_live, one_item["TableName"]
+
+    def asked(attribute: str, *, enabled: bool) -> dict[str, Any]:
+        specification = {"AttributeName": attribute, "Enabled": enabled}
+        return {"TableName": name, "TimeToLiveSpecification": specification}
+
+    assert refused(switch, **asked("at", enabled=False)) == "ValidationException"
+    switch(**asked("at", enabled=True))
+    assert refused(switch, **asked("at", enabled=True)) == "ValidationException"
+    assert refused(switch, **asked("other", enabled=False)) == "ValidationException"
+    switch(**asked("at", enabled=False))
+
+
+def test_a_restored_table_has_the_items_of_its_backup(deployed, one_item):
+    dynamodb, name = deployed.client("dynamodb"), one_item["TableName"]
+    backup = dynamodb.create_backup(TableName=name, BackupName="before")["BackupDetails"]
+    dynamodb.delete_item(**one_item)
+    restored = f"{name}-restored"
+    dynamodb.restore_table_from_backup(TargetTableName=restored, BackupArn=backup["BackupArn"])
+    assert dynamodb.get_item(**one_item).get("Item") is None
+    found = dynamodb.get_item(TableName=restored, Key=one_item["Key"])["Item"]
+    assert found["p"] == {"S": "text"}
+    assert dynamodb.describe_table(TableName=restored)["Table"]["ItemCount"] == 1

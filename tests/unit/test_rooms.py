@@ -28,8 +28,17 @@ WORKER = (
 )
 LIBRARY += ("telemetry", *(f"worker.{room}" for room in WORKER), "worker", "targets")
 LIBRARY += ("environment", "client", "operating", "api")
-CLOUD = ("basics", "http_server", "tables", "table_rules", "service_rules", "functions", "events")
-CLOUD += ("moto_adapter", "deployments", "api", "cloud", "dev")
+CLOUD = ("basics", "http_server", "tables", "table_rules", "expressions", "item_requests")
+CLOUD += (
+    "service_rules",
+    "functions",
+    "events",
+    "moto_adapter",
+    "deployments",
+    "api",
+    "cloud",
+    "dev",
+)
 ROOMS = (
     *(f"lifoq.{room}" for room in LIBRARY),
     *("lifoq", "lifoq_project", "lifoq_functions", "lifoq_analytics", "lab", "lifoq_cdk"),

@@ -79,10 +79,13 @@ class DeployedTable(Resource, CloudFormationModel):
         if "TimeToLiveSpecification" in changed:
             off = {**before.get("TimeToLiveSpecification", {}), "Enabled": False}
             ttl = wanted.get("TimeToLiveSpecification", off)
-            dynamodb.update_time_to_live(
-                TableName=self.name,
-                TimeToLiveSpecification={**ttl, "Enabled": text(ttl["Enabled"]) == "true"},
-            )
+            enabled = text(ttl["Enabled"]) == "true"
+            known = dynamodb.describe_time_to_live(TableName=self.name)["TimeToLiveDescription"]
+            # DynamoDB refuses what would change nothing, such as TTL that is off from the start.
+            if enabled or known["TimeToLiveStatus"] == "ENABLED":
+                dynamodb.update_time_to_live(
+                    TableName=self.name, TimeToLiveSpecification={**ttl, "Enabled": enabled}
+                )
         if "PointInTimeRecoverySpecification" in changed:
             recovery = wanted.get("PointInTimeRecoverySpecification", {})
             enabled = text(recovery.get("PointInTimeRecoveryEnabled", False)) == "true"
