@@ -6,6 +6,7 @@ from typing import Final
 
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sns as sns
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
@@ -89,6 +90,13 @@ class Access:
         if self.state.encryption_key:
             self.state.encryption_key.grant_encrypt_decrypt(self.grantee)
         return grant
+
+    def kick(self, topic: sns.ITopic) -> iam.Grant:
+        """Return the grant to wake the processor. It is a role's of this account: another one
+        cannot read the parameter, which tells of the topic."""
+        return iam.Grant.add_to_principal(
+            grantee=self.grantee, actions=["sns:Publish"], resource_arns=[topic.topic_arn]
+        )
 
     def _with_objects(self, grant: iam.Grant, permission: Permission) -> iam.Grant:
         for actions, resources in self.state.on_objects(*permission.objects):

@@ -232,6 +232,12 @@ class LifoQueue(Construct):
         """Let the grantee put, also with ``if_exists="replace"``."""
         return self._access(grantee).give(REPLACE)
 
+    def grant_call(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let ``grantee`` call: put tasks, have them start at once, wait for their results, and
+        withdraw them. So it may change any task, as for ``grant_replace``."""
+        access = self._access(grantee)
+        return access.give(REPLACE).combine(access.kick(self.process_tasks_topic))
+
     def grant_read(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let ``grantee`` look: at tasks, at the line, at the queue's numbers."""
         return self._access(grantee).give(READ)

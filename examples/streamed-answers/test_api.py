@@ -37,7 +37,7 @@ def test_an_answer_comes_in_parts_and_then_its_end(client, lifoq_run):
 def test_a_question_that_nobody_came_to_in_time_is_told_as_shed(client, lifoq_host):
     where = ask(client, "Why?")
     lifoq_host.advance(24 * 3600)
-    assert client.get(where).text == 'event: end\ndata: "SHED"\n\n'
+    assert client.get(where).text == 'event: end\ndata: "TaskShed"\n\n'
 
 
 def test_an_answer_to_what_nobody_asked_is_not_there(client):

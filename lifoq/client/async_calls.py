@@ -99,7 +99,7 @@ class AsyncCalls:
         for some seconds."""
         self._store_of = store_of
         self._host = host
-        self._sleep = sleep
+        self.sleep = sleep
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="lifoq-async")
         self._whole = TogetherRead[Task | DamagedTask](partial(self.run, look))
         self._open = TogetherRead[bool](partial(self.run, partial(_each, unended)))
@@ -114,6 +114,10 @@ class AsyncCalls:
         """Make a call that blocks, in a thread, and return what it returns."""
         return await self.start(call, *arguments)
 
+    async def look(self, task_id: str) -> Task | DamagedTask | None:
+        """Read a task, together with those that others look at; None if there is none."""
+        return await self._whole.of(task_id)
+
     async def outcome(self, task_id: str, *, within: float) -> WaitOutcome:
         """Return how a task has ended, or that it has not ``within`` so many seconds."""
         until = self._host.now() + microseconds(within)
@@ -121,14 +125,14 @@ class AsyncCalls:
         for pause in pauses():
             is_last = self._host.now() >= until
             if last is None or is_last or not await self._open.of(task_id):
-                task = await self._whole.of(task_id)
+                task = await self.look(task_id)
                 outcome = await self._ended_as(task_id, task, last)
                 if outcome is not None:
                     return outcome
                 last = task if isinstance(task, Task) else last
             if is_last:
                 break
-            await self._sleep(min(pause, max(0, until - self._host.now()) / MICROSECONDS))
+            await self.sleep(min(pause, max(0, until - self._host.now()) / MICROSECONDS))
         return WaitOutcome(task_id=task_id, task=last, error=WaitTimeout(task_id, within))
 
     async def call(self, call: Call) -> Any:

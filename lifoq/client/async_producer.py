@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lifoq.basics.numbers import seconds
 from lifoq.client.caller import Caller
+from lifoq.client.stream import Stream
 from lifoq.client.waiting import check_ids
 from lifoq.errors import DamagedTask
 from lifoq.items.task import Duration, IfExists, NewTask, Task
@@ -47,6 +48,7 @@ class AsyncProducer(Caller):
         timeout: Duration | None = None,
         task_token: str | None = None,
         traceparent: str | None = None,
+        kick: bool = False,
     ) -> Task:
         """Put a task, and return it as it is then: ``put`` for asyncio.
 
@@ -71,6 +73,7 @@ class AsyncProducer(Caller):
                 or a timedelta.
             task_token: The token of a Step Functions state that waits for the task's end.
             traceparent: The trace that the task belongs to, as the W3C writes it.
+            kick: True wakes the queue's processor at once; see ``put``.
 
         Raises:
             InvalidInput: A term is refused; nothing was written.
@@ -79,9 +82,10 @@ class AsyncProducer(Caller):
             >>> asyncio.run(queue.aput("device.check", {"device": "d-17"}, deadline=30)).status
             <Status.PENDING: 'PENDING'>
         """
-        new = NewTask(
-            task_type=task_type,
-            payload=payload,
+        put = partial(
+            self.put,
+            task_type,
+            payload,
             task_id=task_id,
             key=key,
             if_exists=if_exists,
@@ -93,8 +97,9 @@ class AsyncProducer(Caller):
             timeout=timeout,
             task_token=task_token,
             traceparent=traceparent,
+            kick=kick,
         )
-        return await self._on_loop().run(self._put_traced, new)
+        return await self._on_loop().run(put)
 
     async def aget(self, task_id: str) -> Task | None:
         """Return a task with all its values, or None: ``get`` for asyncio.
@@ -163,10 +168,10 @@ class AsyncProducer(Caller):
         head_start: Duration | None = None,
         max_attempts: int | None = None,
         traceparent: str | None = None,
+        kick: bool = True,
     ) -> Any:
         """Put a task, wait until it has ended, and return its result: ``call`` for asyncio. If the
-        coroutine is cancelled, as a web server does when its client has gone, the task is
-        withdrawn.
+        coroutine is cancelled, the task is withdrawn.
 
         Args:
             task_type: The type of the task: which handler runs it.
@@ -179,6 +184,8 @@ class AsyncProducer(Caller):
             max_attempts: The number of attempts that the task has, in place of its type's own
                 number.
             traceparent: The trace that the task belongs to, as the W3C writes it.
+            kick: False leaves it to the stream to wake the queue's processor: on AWS some 125 ms
+                later. Without ``grant_call`` it is left to it anyhow.
 
         Raises:
             NoResult: ``TaskShed``, ``WaitTimeout``, ``TaskFailed`` or ``TaskCancelled``, as of
@@ -205,8 +212,49 @@ class AsyncProducer(Caller):
                 traceparent=traceparent,
             ),
             timeout,
+            kick=kick,
         )
         return await self._on_loop().call(call)
+
+    def stream(self, task_id: str, *, timeout: Duration) -> Stream:
+        """Read the parts that a task emits by ``Context.emit``, while it runs and after it has
+        ended: ``for part in queue.stream(…)``, or ``async for``.
+
+        Each part comes once, in order, also if the task takes several attempts. A look reads the
+        whole item, a read unit for each 4 KB: every 0.1 seconds while parts come, up to every
+        second while the task runs and says nothing.
+
+        Args:
+            task_id: The id of the task.
+            timeout: The longest time to read, in seconds or as a timedelta; 0 looks once.
+
+        Returns:
+            An iterable, plain and async. It ends when the task has succeeded.
+
+        Raises:
+            NoResult: The task failed, was cancelled, was shed, or has not ended in time; after all
+                of its parts.
+            TaskNotFound: No task has this id.
+
+        Examples:
+            >>> @task("question.answer")
+            ... def answer(question, context):
+            ...     for word in question.split():
+            ...         context.emit(word)
+            >>> asked = queue.put("question.answer", "How far is the moon?")
+            >>> Processor(queue.store, REGISTRY, WorkerSettings(linger=0)).run().succeeded
+            1
+            >>> list(queue.stream(asked.task_id, timeout=30))
+            ['How', 'far', 'is', 'the', 'moon?']
+            >>> async def parts():
+            ...     return [part async for part in queue.stream(asked.task_id, timeout=30)]
+            >>> len(asyncio.run(parts()))
+            5
+        """
+        patience = seconds("timeout", timeout, zero=True)
+        (asked,) = check_ids([task_id])
+        store = self._store_of(asked)
+        return Stream(asked, patience=patience, store=store, host=self._host, calls=self._on_loop)
 
     def _on_loop(self) -> "AsyncCalls":
         """Return the calls on the event loop that runs. Each loop has its own, so that a process

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lifoq import telemetry
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
@@ -25,6 +25,9 @@ from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, Task
 from lifoq.store.store import Store
 
+if TYPE_CHECKING:
+    from lifoq.client.kicks import Kicks
+
 log = logging.getLogger("lifoq.calls")
 
 _ENDED: Final = (TaskNotFound, WrongStatus, DamagedTask)
@@ -35,15 +38,24 @@ class Call:
     """One call of one caller: ``put``, wait, then ``answer``; or ``withdraw``."""
 
     def __init__(
-        self, new: NewTask, *, task_id: str, patience: float, store: Store, host: Host
+        self,
+        new: NewTask,
+        *,
+        task_id: str,
+        patience: float,
+        store: Store,
+        host: Host,
+        kicks: "Kicks | None" = None,
     ) -> None:
         """Make the call of a new task. ``task_id``: the task's own, or one that is drawn.
-        ``patience``: seconds for which the caller waits; they are the task's deadline."""
+        ``patience``: seconds for which the caller waits; they are the task's deadline. ``kicks``
+        wake the processor once the task is put; None leaves that to the stream."""
         self.task_id = task_id
         self.patience = patience
         self._new = replace(new, task_id=task_id, deadline=patience)
         self._store = store
         self._host = host
+        self._kicks = kicks
         self._until = 0
         self._writes = threading.Lock()
         """Held while the task is put or withdrawn: for a coroutine each is done in a thread, and it
@@ -68,6 +80,8 @@ class Call:
                 raise InvalidInput("timeout", self.patience, error.problem) from None
             if self._is_mine:  # a last look comes when the deadline has passed, not just before
                 self._until = max(self._until, task.expires_at)
+        if self._kicks is not None and self._is_mine:
+            self._kicks.kick()
 
     def rest(self) -> float:
         """Return the seconds for which the caller still waits."""

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import reduce
 from hashlib import blake2b
 from operator import add
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lifoq import telemetry
 from lifoq.basics.host import SYSTEM, Host
@@ -34,6 +34,9 @@ from lifoq.items.task import Duration, NewTask, Task
 from lifoq.store.puts import PutOutcome
 from lifoq.store.store import Store
 from lifoq.store.table import Count
+
+if TYPE_CHECKING:
+    from lifoq.client.kicks import Kicks
 
 _PLACE: Final = {Status.DELAYED: "due_at"}
 """The attribute by which ``peek`` orders a status, if that is not the place in the queue."""
@@ -345,6 +348,9 @@ class Cells(AsyncProducer):
         """Check every cell; see ``Queue.check``."""
         for queue in self.queues.values():
             queue.check()
+
+    def _kicks_of(self, task_id: str) -> "Kicks | None":
+        return self.home(task_id).kicks
 
     def _store_of(self, task_id: str) -> Store:
         return self.home(task_id).store

@@ -2,10 +2,14 @@
 
 from abc import ABC, abstractmethod
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lifoq import telemetry
+from lifoq.items.schema import Status
 from lifoq.items.task import Duration, IfExists, NewTask, Task
+
+if TYPE_CHECKING:
+    from lifoq.client.kicks import Kicks
 
 
 class Producer(ABC):
@@ -27,6 +31,7 @@ class Producer(ABC):
         timeout: Duration | None = None,
         task_token: str | None = None,
         traceparent: str | None = None,
+        kick: bool = False,
     ) -> Task:
         """Put a task, and return it as it is then. The newest task is the next to run.
 
@@ -53,6 +58,8 @@ class Producer(ABC):
                 or a timedelta.
             task_token: The token of a Step Functions state that waits for the task's end.
             traceparent: The trace that the task belongs to, as the W3C writes it.
+            kick: True wakes the queue's processor at once, which on AWS spares a task that comes
+                alone some 125 ms; at most once a second. Takes ``grant_call``.
 
         Raises:
             InvalidInput: A term is refused. The message names it, its value and the remedy; nothing
@@ -64,7 +71,7 @@ class Producer(ABC):
             >>> queue.put("device.check", {"device": "d-18"}, key="d-18", delay=60).status
             <Status.DELAYED: 'DELAYED'>
         """
-        return self._put_traced(
+        task = self._put_traced(
             NewTask(
                 task_type=task_type,
                 payload=payload,
@@ -81,9 +88,18 @@ class Producer(ABC):
                 traceparent=traceparent,
             )
         )
+        kicks = self._kicks_of(task.task_id) if kick and task.status is Status.PENDING else None
+        if kicks is not None:
+            kicks.kick()
+        return task
 
     def _put_traced(self, new: NewTask) -> Task:
         return telemetry.put(new, self._put)
 
     @abstractmethod
     def _put(self, new: NewTask) -> Task: ...
+
+    def _kicks_of(self, _task_id: str) -> "Kicks | None":
+        """Return the way to wake the processor of the queue to which the id belongs; None if there
+        is none to wake."""
+        return None

@@ -38,6 +38,7 @@ from lifoq.store.table import Count
 
 if TYPE_CHECKING:
     from lifoq.client.connection import SharedLimits
+    from lifoq.client.kicks import Kicks
     from lifoq.schedules.schedule import Group
     from lifoq.schedules.schedules import Schedules
 
@@ -72,6 +73,7 @@ class Queue(AsyncProducer):
         host: Host = SYSTEM,
         shared_limits: "SharedLimits | None" = None,
         schedule_group: "Group | None" = None,
+        kicks: "Kicks | None" = None,
     ) -> None:
         """Make a client of a table that is known already; ``connect`` is the usual way.
 
@@ -82,6 +84,7 @@ class Queue(AsyncProducer):
                 say.
             schedule_group: The place that keeps the schedules which clients make; None if there is
                 none.
+            kicks: The way to wake the queue's processor; None if clients do not.
         """
         self.store = store
         self.shared_limits = shared_limits
@@ -89,6 +92,7 @@ class Queue(AsyncProducer):
         without any."""
         self._host = host
         self.schedule_group = schedule_group
+        self.kicks = kicks
         self._pressure: Pressure | None = None
         self._pressed_at = 0
 
@@ -147,7 +151,12 @@ class Queue(AsyncProducer):
             schedules = SchedulerGroup(
                 found.schedules, deadline=found.lifetimes.deadline, **client_arguments
             )
-        return cls(store, shared_limits=found.shared_limits, schedule_group=schedules)
+        kicks = None
+        if "process" in found.topics:
+            from lifoq.client.kicks import Kicks  # noqa: PLC0415 - not where a table is given
+
+            kicks = Kicks(found.topics["process"], host=SYSTEM, **client_arguments)
+        return cls(store, shared_limits=found.shared_limits, schedule_group=schedules, kicks=kicks)
 
     @classmethod
     def in_memory(
@@ -609,6 +618,9 @@ class Queue(AsyncProducer):
 
     def _put(self, new: NewTask) -> Task:
         return self.store.whole(self.store.put(new))
+
+    def _kicks_of(self, _task_id: str) -> "Kicks | None":
+        return self.kicks
 
     def _store_of(self, _task_id: str) -> Store:
         return self.store

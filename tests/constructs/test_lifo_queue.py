@@ -143,6 +143,24 @@ def test_a_grant_allows_what_its_name_says_and_tells_the_function_its_queue(stac
         assert told["Environment"]["Variables"]["LIFOQ_QUEUE"] == "thumbnails"
 
 
+def test_a_caller_may_replace_and_wake_the_processor_that_is_subscribed(stack):
+    queue = LifoQueue(stack, "Queue", tasks=TASKS)
+    queue.grant_call(function(stack, "Mine"))
+    template = template_of(stack)
+    replacing = {f"dynamodb:{action}" for action in GRANTS[LifoQueue.grant_replace].split()}
+    allowed = {*replacing, "ssm:GetParameter", "sns:Publish"}
+    assert actions(template, "MineServiceRole") == allowed
+    (published,) = [
+        statement["Resource"]
+        for policy in resources(template, "AWS::IAM::Policy", "MineServiceRole")
+        for statement in policy["PolicyDocument"]["Statement"]
+        if statement["Action"] == "sns:Publish"
+    ]
+    subscriptions = resources(template, "AWS::SNS::Subscription")
+    assert published in [subscription["TopicArn"] for subscription in subscriptions]
+    assert "ProcessTasksTopic" in published["Ref"]
+
+
 def test_a_function_is_not_told_of_two_queues(stack):
     one, other = (LifoQueue(stack, name, tasks=TASKS) for name in ("One", "Other"))
     mine = function(stack, "Mine")

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import inspect
+import sys
 import threading
 from unittest import mock
 
@@ -26,6 +27,7 @@ from lifoq.store.memory import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from tests.conftest import on_dynamodb_too
+from tests.infrastructure.commands import run
 
 PAIRS = {"aput": "put", "aget": "get", "await_result": "wait", "acancel": "cancel", "acall": "call"}
 
@@ -267,7 +269,7 @@ def test_a_coroutine_that_is_cancelled_while_its_put_is_under_way_leaves_nothing
 
 
 def test_a_coroutine_that_is_cancelled_before_its_put_has_begun_puts_nothing(queue):
-    call = queue._new_call(NewTask(task_type="a", task_id="t"), 20)
+    call = queue._new_call(NewTask(task_type="a", task_id="t"), 20, kick=False)
     call.withdraw()
     call.put()
     assert queue.get("t") is None
@@ -305,3 +307,12 @@ def test_a_few_threads_serve_all_and_each_loop_has_its_own_that_go_with_it(queue
     asyncio.run(put_many())
     gc.collect()
     assert len(queue._by_loop) == 0
+
+
+def test_who_awaits_nothing_imports_no_asyncio():
+    program = (
+        "import sys; from lifoq import Queue, Context; Queue.in_memory().put('a', kick=True); "
+        "print({'asyncio', 'lifoq.client.async_calls', 'lifoq.client.kicks', "
+        "'lifoq.worker.handlers.emitted'} & {*sys.modules})"
+    )
+    assert run(sys.executable, "-c", program) == "set()\n"

@@ -265,7 +265,8 @@ def follow_up(here: Queue, new: NewTask) -> Task | None:
 
 
 def test_terms_are_put_by_typed_keyword_arguments_in_the_order_of_the_table():
-    put = list(inspect.signature(Producer.put).parameters.values())[1:]
+    *put, kick = list(inspect.signature(Producer.put).parameters.values())[1:]
+    assert (kick.name, kick.default) == ("kick", False), "of the put, and not of the task"
     fields_ = dataclasses.fields(NewTask)
     names = [term.name for term in TERMS]
     assert [one.name for one in put] == [one.name for one in fields_] == names

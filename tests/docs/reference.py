@@ -52,8 +52,12 @@ TERM_ROWS: Final = {
     for term in TERMS
 }
 """The meaning of each term of a put, with what its value may be."""
-WITH_TERMS: Final = {"lifoq.items.task.NewTask", "lifoq.client.producer.Producer.put"}
-"""A class and a function of which each row is a term of a put."""
+WITH_TERMS: Final = {
+    "lifoq.items.task.NewTask",
+    "lifoq.client.producer.Producer.put",
+    "lifoq.client.async_producer.AsyncProducer.aput",
+}
+"""A class and functions whose rows are the terms of a put, and little else."""
 WIDTH: Final = 88
 """Characters of a line of code that a page shows without scrolling."""
 
@@ -157,7 +161,7 @@ def _table(page: str, head: str, rows: Sequence[Row], one: Any) -> str:
 
 def meaning(one: Any, row: Row) -> str:
     """Return what is said of a parameter or an attribute."""
-    return TERM_ROWS[row.name] if one.path in WITH_TERMS else row.meaning
+    return TERM_ROWS.get(row.name, row.meaning) if one.path in WITH_TERMS else row.meaning
 
 
 def _shown_type(page: str, spelled: str) -> str:

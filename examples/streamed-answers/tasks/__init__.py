@@ -7,13 +7,11 @@ from lifoq import Context, task
 
 
 @task("question.answer", max_attempts=2, timeout=30)
-def answer(question: str, context: Context) -> list[str]:
-    said: list[str] = context.last_checkpoint or []  # by an attempt that was cut short
+def answer(question: str, context: Context) -> None:
+    said = len(context.emitted)  # by an attempt that was cut short
     for number, part in enumerate(model(question)):
-        if number >= len(said):
-            said = [*said, part]
-            context.checkpoint(said)  # now whoever listens can read it
-    return said
+        if number >= said:
+            context.emit(part)  # now whoever listens can read it
 
 
 def model(question: str) -> Iterator[str]:

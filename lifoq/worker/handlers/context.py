@@ -11,6 +11,7 @@ from lifoq.store.worker_writes import WorkerWrites
 
 if TYPE_CHECKING:
     from lifoq.worker.handlers.async_handlers import AsyncHandlers  # not where nothing is async
+    from lifoq.worker.handlers.emitted import Emitted  # not where nothing is emitted
 
 
 class Context:
@@ -69,6 +70,16 @@ class Context:
         self._cancelled = threading.Event()
         self._async_handlers = async_handlers
         self._answers = answers
+        self._emitted: Emitted | None = None
+        self._checkpoints = False
+        """True once the attempt has kept a checkpoint of its own."""
+
+    @property
+    def emitted(self) -> tuple[Any, ...]:
+        """The parts that this task has emitted so far, those of earlier attempts first."""
+        from lifoq.items.parts import parts_of  # noqa: PLC0415 - not where nothing is emitted
+
+        return tuple(parts_of(self.last_checkpoint) if not self._emitted else self._emitted.parts)
 
     @property
     def remaining(self) -> float:
@@ -128,9 +139,71 @@ class Context:
             ...     for page in range(context.last_checkpoint or 0, 100):
             ...         context.checkpoint(page)
         """
+        if self._emitted is not None:
+            raise TypeError("emit() keeps its parts as the checkpoint: leave out checkpoint()")
+        self._checkpoints = True
+        self._checkpoint(value)
+
+    def _checkpoint(self, value: Any) -> None:
         if self.cancelled:
             raise Cancelled(self.task_id)
         self._hold(lambda: self._store.checkpoint(self._task, value, lease=self._lease()))
+
+    def emit(self, part: Any) -> None:
+        """Give whoever reads ``Queue.stream`` a part of the answer. It is kept, and waits for
+        nothing: a thread writes what was emitted at most every 0.25 seconds, and once more when the
+        handler has ended. For async handlers, too.
+
+        The parts are the task's checkpoint, so a later attempt finds them in ``emitted``, and goes
+        on behind them: what it emits is added. Readers get each part once, in order. All parts of a
+        task must fit its checkpoint, and each write costs a write unit for each KB of the item.
+
+        Args:
+            part: A JSON value.
+
+        Raises:
+            LeaseLost: The task is no longer this attempt's.
+            Cancelled: The task was cancelled.
+            InvalidInput: The part is no JSON, or the parts do not fit beside the payload.
+            TypeError: The attempt keeps a checkpoint of its own.
+
+        Examples:
+            >>> @task("question.answer")
+            ... def answer(question, context):
+            ...     for word in ask_model(question, said=context.emitted):
+            ...         context.emit(word)
+        """
+        if self._checkpoints:
+            raise TypeError("checkpoint() is in use: emit() would keep its parts in its place")
+        if self._lost.is_set():
+            raise LeaseLost(self.task_id)
+        if self.cancelled:
+            raise Cancelled(self.task_id)
+        if self._emitted is None:
+            from lifoq.worker.handlers.emitted import Emitted  # noqa: PLC0415 - as above
+
+            self._emitted = Emitted(self.last_checkpoint, write=self._checkpoint, host=self._host)
+        self._emitted.add(part)
+
+    def flush(self) -> None:
+        """Write the parts that are not written yet. The worker calls this when the handler has
+        ended; call it before a step that cannot be undone.
+
+        Raises:
+            LeaseLost: The task is no longer this attempt's.
+            Cancelled: The task was cancelled.
+            InvalidInput: The parts do not fit beside the payload.
+            StoreUnavailable: The database did not confirm.
+            BlocksOthers: The handler is async.
+
+        Examples:
+            >>> @task("question.answer")
+            ... def answer(question, context):
+            ...     context.emit("Well,")
+            ...     context.flush()
+        """
+        if self._emitted is not None:
+            self._emitted.flush()
 
     def answer(self, answer: Any) -> None:
         """Answer for this task of a batch. The latest answer counts, whatever the handler returns

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lifoq.errors import LifoqError
+from lifoq.errors import Cancelled, LeaseLost, LifoqError
 from lifoq.worker.handlers.context import Context
 from lifoq.worker.handlers.registry import TaskType
 
@@ -43,10 +43,23 @@ def ask(
             answers = [kind.handler(payloads[0], contexts[0])]
     except BaseException as error:  # noqa: BLE001  (whatever task code raises is its answer)
         answers = [Raised(error)] * len(payloads)
+    answers = [_with_parts(answer, c) for answer, c in zip(answers, contexts, strict=True)]
     if not batched:
         return answers
     own = [given.get(c.task_id, answer) for c, answer in zip(contexts, answers, strict=True)]
     return [Raised(answer) if isinstance(answer, BaseException) else answer for answer in own]
+
+
+def _with_parts(answer: Any, context: Context) -> Any:
+    """Return the answer once all parts that the attempt has emitted are written; or the error, if a
+    part cannot be. Of an attempt that failed the next one emits them anew."""
+    try:
+        context.flush()
+    except (LeaseLost, Cancelled):
+        return answer  # nobody reads on
+    except LifoqError as error:
+        return answer if isinstance(answer, Raised) else Raised(error)
+    return answer
 
 
 def _in_order(returned: Any, number: int) -> list[Any]:
