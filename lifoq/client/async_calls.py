@@ -9,13 +9,14 @@ import contextvars
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
-from lifoq.client.call import Call
+from lifoq.client.call import WANTED_ANEW, Call
 from lifoq.client.waiting import Look, Unended, WaitOutcome, ended_as, pauses
-from lifoq.errors import DamagedTask, LifoqError, WaitTimeout
+from lifoq.errors import DamagedTask, LifoqError, StoreUnavailable, WaitTimeout
 from lifoq.items.task import Task
 from lifoq.store.store import Store
 from lifoq.store.table import MAX_BATCH_GET
@@ -139,7 +140,12 @@ class AsyncCalls:
         """Make a call, and return its result; see ``Producer.call``."""
         try:
             await self.run(call.put)
-            outcome = await self.outcome(call.task_id, within=call.rest())
+            renewals = asyncio.create_task(self._renew(call)) if call.while_waiting else None
+            try:
+                outcome = await self.outcome(call.task_id, within=call.rest())
+            finally:
+                if renewals is not None:
+                    renewals.cancel()
             if isinstance(outcome.error, WaitTimeout):
                 return await self.run(call.answer, outcome)
             return call.answer(outcome)
@@ -152,6 +158,14 @@ class AsyncCalls:
             # In a thread of its own: it goes on if the caller is cancelled once more.
             await asyncio.shield(self.start(call.withdraw))
             raise
+
+    async def _renew(self, call: Call) -> None:
+        """Say again and again that the caller waits. A database that is out of reach is told to the
+        looks as well."""
+        while True:
+            with suppress(StoreUnavailable):
+                await self.run(call.renew)
+            await self.sleep(WANTED_ANEW)
 
     async def _ended_as(
         self, task_id: str, task: Task | DamagedTask | None, last: Task | None

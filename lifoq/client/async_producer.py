@@ -169,6 +169,7 @@ class AsyncProducer(Caller):
         max_attempts: int | None = None,
         traceparent: str | None = None,
         kick: bool = True,
+        while_waiting: bool = False,
     ) -> Any:
         """Put a task, wait until it has ended, and return its result: ``call`` for asyncio. If the
         coroutine is cancelled, the task is withdrawn.
@@ -186,6 +187,8 @@ class AsyncProducer(Caller):
             traceparent: The trace that the task belongs to, as the W3C writes it.
             kick: False leaves it to the stream to wake the queue's processor: on AWS some 125 ms
                 later. Without ``grant_call`` it is left to it anyhow.
+            while_waiting: True says again every few seconds that the caller waits, by a write, so
+                that a task that runs is also told to stop if this process dies.
 
         Raises:
             NoResult: ``TaskShed``, ``WaitTimeout``, ``TaskFailed`` or ``TaskCancelled``, as of
@@ -213,6 +216,7 @@ class AsyncProducer(Caller):
             ),
             timeout,
             kick=kick,
+            while_waiting=while_waiting,
         )
         return await self._on_loop().call(call)
 

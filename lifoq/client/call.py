@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("lifoq.calls")
 
+WANTED_ANEW: Final = 3.0
+"""Seconds after which a caller says again that it waits, at its next look."""
+WANTED_FOR: Final = 15.0
+"""Seconds for which that holds: three looks, at their slowest. Then the caller has gone."""
 _ENDED: Final = (TaskNotFound, WrongStatus, DamagedTask)
 """Refusals of a withdrawal that say that there is nothing to withdraw."""
 
@@ -46,16 +50,20 @@ class Call:
         store: Store,
         host: Host,
         kicks: "Kicks | None" = None,
+        while_waiting: bool = False,
     ) -> None:
         """Make the call of a new task. ``task_id``: the task's own, or one that is drawn.
         ``patience``: seconds for which the caller waits; they are the task's deadline. ``kicks``
-        wake the processor once the task is put; None leaves that to the stream."""
+        wake the processor once the task is put; None leaves that to the stream.
+        ``while_waiting``: True if the caller says again and again that it waits."""
         self.task_id = task_id
         self.patience = patience
         self._new = replace(new, task_id=task_id, deadline=patience)
         self._store = store
         self._host = host
         self._kicks = kicks
+        self.while_waiting = while_waiting
+        self._wanted_anew_at = 0
         self._until = 0
         self._writes = threading.Lock()
         """Held while the task is put or withdrawn: for a coroutine each is done in a thread, and it
@@ -82,6 +90,14 @@ class Call:
                 self._until = max(self._until, task.expires_at)
         if self._kicks is not None and self._is_mine:
             self._kicks.kick()
+
+    def renew(self) -> None:
+        """Say that the caller still waits, unless it has just done so. Only the call that has made
+        the task says so: others must not end a task that waits for more than them."""
+        now = self._store.now()
+        if self.while_waiting and self._is_mine and now >= self._wanted_anew_at:
+            self._wanted_anew_at = now + microseconds(WANTED_ANEW)
+            self._store.want(self.task_id, until=now + microseconds(WANTED_FOR))
 
     def rest(self) -> float:
         """Return the seconds for which the caller still waits."""
@@ -147,8 +163,10 @@ class Call:
         return task
 
     def _look(self, _: Sequence[str]) -> Mapping[str, Task | DamagedTask]:
+        self.renew()
         task = self._store.get(self.task_id)
         return {} if task is None else {self.task_id: task}
 
     def _unended(self, _: Sequence[str]) -> list[str]:
+        self.renew()
         return [self.task_id] if self._store.has_not_ended(self.task_id) else []

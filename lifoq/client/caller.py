@@ -28,6 +28,7 @@ class Caller(Producer):
         max_attempts: int | None = None,
         traceparent: str | None = None,
         kick: bool = True,
+        while_waiting: bool = False,
     ) -> Any:
         """Put a task, wait until it has ended, and return its result: for a caller who waits, such
         as a web handler.
@@ -52,6 +53,8 @@ class Caller(Producer):
             traceparent: The trace that the task belongs to, as the W3C writes it.
             kick: False leaves it to the stream to wake the queue's processor: on AWS some 125 ms
                 later. Without ``grant_call`` it is left to it anyhow.
+            while_waiting: True says again every few seconds that the caller waits, by a write, so
+                that a task that runs is also told to stop if this process dies.
 
         Raises:
             TaskShed: No worker was free in time. A web handler answers 503.
@@ -79,12 +82,15 @@ class Caller(Producer):
             ),
             timeout,
             kick=kick,
+            while_waiting=while_waiting,
         )
         with call.withdrawn_if_left():
             call.put()
             return call.answer(call.wait())
 
-    def _new_call(self, new: NewTask, timeout: Duration, *, kick: bool) -> Call:
+    def _new_call(
+        self, new: NewTask, timeout: Duration, *, kick: bool, while_waiting: bool = False
+    ) -> Call:
         patience = seconds("timeout", timeout)
         task_id = self._host.new_id() if new.task_id is None else new.task_id
         store = self._store_of(task_id)
@@ -95,6 +101,7 @@ class Caller(Producer):
             store=store,
             host=self._host,
             kicks=self._kicks_of(task_id) if kick else None,
+            while_waiting=while_waiting,
         )
 
     @abstractmethod

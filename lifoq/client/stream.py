@@ -67,11 +67,11 @@ class Stream:
 
 
 class _Reading:
-    """How far one reader has come."""
+    """The progress of one reader."""
 
     def __init__(self, task_id: str, patience: float, store: Store, host: Host) -> None:
         self.end: WaitOutcome | None = None
-        """How the task, or the reader's patience, has ended; None as long as there may be more."""
+        """The end of the task, or of the reader's patience; None as long as there may be more."""
         self._task_id = task_id
         self._patience = patience
         self._store = store

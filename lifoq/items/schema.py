@@ -71,6 +71,7 @@ class Attribute(StrEnum):
     PARKED = "parked"
     PARKED_AT = "parkedAt"
     CANCEL_ASKED = "cancelAsked"
+    WANTED_UNTIL = "wantedUntil"
     MAX_ATTEMPTS = "maxAttempts"
     PREVIEW = "preview"
     """A map: see ``Preview``."""
@@ -125,6 +126,7 @@ ATTRIBUTE_TYPES: Final[dict[Attribute, AttributeType]] = {
     Attribute.PARKED: "M",
     Attribute.PARKED_AT: "N",
     Attribute.CANCEL_ASKED: "N",
+    Attribute.WANTED_UNTIL: "N",
     Attribute.MAX_ATTEMPTS: "N",
     Attribute.PREVIEW: "M",
 }

@@ -115,13 +115,34 @@ def _ends(task: Task) -> tuple[Condition, ...]:
     return (*_mine(task), NOTHING_PARKED)
 
 
-def extend(*, task: Task, lease_expires: int, cancelled: bool = False) -> Change:
+def extend(*, task: Task, now: int, lease_expires: int, cancelled: bool = False) -> Change:
     """TAKEN stays TAKEN: a heartbeat. ``cancelled``: its worker knows that the task is."""
     not_longer = AtMost(A.LEASE_EXPIRES, lease_expires)  # this one may arrive after a later one
-    news = () if cancelled else (NOT_CANCELLED,)
+    news = () if cancelled else (NOT_CANCELLED, Not(_has_no_caller(now)))
     return Change(
         when=(*_mine(task), not_longer, *news),
         set={A.LEASE_EXPIRES: lease_expires},
+    )
+
+
+def _has_no_caller(now: int) -> AtMost:
+    """Holds where a caller has said until when it waits at the least, and has not been heard of
+    since. Most tasks have none that says so."""
+    return AtMost(A.WANTED_UNTIL, now)
+
+
+def want(*, until: int) -> Change:
+    """Any status but an end stays: the caller still waits."""
+    return Change(when=(StatusIn(WAITING | {Status.TAKEN}),), set={A.WANTED_UNTIL: until})
+
+
+def ask_for_caller(*, task: Task, now: int) -> Change:
+    """TAKEN stays TAKEN: its worker cancels it in place of a caller who has gone without a word.
+    Not where that caller, or a newer put of the id, has come in between."""
+    return Change(
+        when=(*_mine(task), NOTHING_PARKED, _has_no_caller(now)),
+        set={A.TASK_UPDATED: now},
+        set_once={A.CANCEL_ASKED: now},
     )
 
 
@@ -374,6 +395,7 @@ def redrive(*, task: Task, stamp: int, lifetimes: Lifetimes) -> Change:
         },
         remove=(
             *(A.CLAIM_ID, A.FINISHED_AT, A.LEASES_LOST, A.TASK_TOKEN, A.CANCEL_ASKED),
+            A.WANTED_UNTIL,
             *(() if preview else (A.PREVIEW,)),
         ),
     )

@@ -35,6 +35,14 @@ class OperatorWrites(StoreBase):
             except ConditionFailed:
                 retries.after_refusal()  # it moved in between: look again
 
+    def want(self, task_id: str, *, until: int) -> None:
+        """Note that a caller waits for the task, at least ``until`` then (epoch microseconds),
+        unless the task has ended. By one write, without a read."""
+        try:
+            self.table.update(task_id, transitions.want(until=until))
+        except ConditionFailed:
+            return  # it has ended, or is gone: the next look tells
+
     def _cancelling(self, task: Task, *, running: bool) -> Change | None:
         """The change that cancels the task; None where there is nothing left to do."""
         now = self.now()

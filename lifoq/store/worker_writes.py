@@ -73,16 +73,32 @@ class WorkerWrites(NewItems):
         says that the caller knows; the lease is extended all the same.
         """
 
-        def extend(*, cancelled: bool) -> None:
-            until = self.now() + microseconds(lease)
-            change = transitions.extend(task=task, lease_expires=until, cancelled=cancelled)
-            self._under_claim(task, change, Status.TAKEN)
-
+        now = self.now()
+        until = now + microseconds(lease)
+        change = transitions.extend(task=task, now=now, lease_expires=until, cancelled=cancelled)
         try:
-            extend(cancelled=cancelled)
-        except Cancelled:  # it may take time to stop
-            extend(cancelled=True)
-            raise
+            self.table.update(task.task_id, change)
+        except ConditionFailed as refused:
+            if not cancelled and self._cancels_for_caller(task, refused.item, now):
+                self.extend(task, lease=lease, cancelled=True)
+                raise Cancelled(task.task_id) from refused
+            try:
+                self._recognise(task, refused.item, Status.TAKEN, refused, change)
+            except Cancelled:  # it may take time to stop
+                self.extend(task, lease=lease, cancelled=True)
+                raise
+
+    def _cancels_for_caller(self, task: Task, item: Item | None, now: int) -> bool:
+        """Cancel a task whose caller has gone without a word, as the item shows; True if that
+        holds."""
+        change = transitions.ask_for_caller(task=task, now=now)
+        if item is None or not all(condition.holds(item) for condition in change.when):
+            return False
+        try:
+            self.table.update(task.task_id, change)
+        except ConditionFailed:
+            return False  # the caller was late; the next heartbeat extends the lease
+        return True
 
     def checkpoint(self, task: Task, value: Any, *, lease: float) -> None:
         """Keep ``value`` (JSON) for the next attempt, and extend the lease.

@@ -238,6 +238,17 @@ def test_a_coroutine_that_is_cancelled_withdraws_its_task_before_it_ends(queue, 
     )
 
 
+def test_a_coroutine_says_again_that_it_waits_for_as_long_as_it_does(queue):
+    with mock.patch.object(queue.store, "want", wraps=queue.store.want) as wants:
+        with pytest.raises(TaskShed):
+            asyncio.run(queue.acall("a", timeout=60, while_waiting=True))
+        assert wants.call_count > 1
+        wants.reset_mock()
+        with pytest.raises(TaskShed):
+            asyncio.run(queue.acall("a", timeout=60))
+        assert wants.call_count == 0
+
+
 @pytest.mark.parametrize("again", [False, True])
 def test_a_coroutine_that_is_cancelled_while_its_put_is_under_way_leaves_nothing_behind(
     queue, again

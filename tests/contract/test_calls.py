@@ -6,6 +6,7 @@ from unittest import mock
 import pytest
 
 from lifoq import (
+    Cancelled,
     Cells,
     InvalidInput,
     NoResult,
@@ -217,3 +218,103 @@ def test_a_call_of_cells_lies_in_the_cell_of_its_id(host):
     with pytest.raises(TaskShed):
         cells.call("a", timeout=5)
     assert cells.waiting().value == 1
+
+
+# Callers who say again that they wait
+
+
+@on_dynamodb_too
+def test_who_asks_for_nothing_writes_nothing_and_who_does_says_so_every_few_seconds(queue, host):
+    with mock.patch.object(queue.store, "want", wraps=queue.store.want) as wants:
+        with pytest.raises(TaskShed):
+            queue.call("a", timeout=60)
+        assert wants.call_count == 0
+        with pytest.raises(TaskShed):
+            queue.call("a", timeout=60, while_waiting=True)
+    assert 60 / 5 <= wants.call_count <= 60 / calls.WANTED_ANEW + 1
+
+
+@on_dynamodb_too
+def test_a_worker_is_told_by_its_heartbeat_that_the_caller_has_gone_without_a_word(
+    queue, host, worker
+):
+    claimed = []
+
+    def dies() -> None:  # the process is killed, so nothing is withdrawn
+        claimed.append(worker.claim())
+        raise KeyboardInterrupt
+
+    worker.at(2, dies)
+    gone = mock.patch.object(calls.Call, "withdraw")
+    with gone, pytest.raises(KeyboardInterrupt):
+        queue.call("a", timeout=60, while_waiting=True)
+    (task,) = claimed
+    host.advance(calls.WANTED_FOR - 1)
+    queue.store.extend(task, lease=90)
+    host.advance(1)
+    with pytest.raises(Cancelled):
+        queue.store.extend(task, lease=90)
+    told = queue.get(task.task_id)
+    assert told.cancel_asked == host.now()
+    assert told.lease_expires == host.now() + 90e6, "there is time to clean up"
+    queue.store.end_cancelled(task)
+    assert queue.get(task.task_id).status is Status.CANCELLED
+
+
+def test_a_caller_who_waits_keeps_its_task_alive_for_as_long_as_it_waits(queue, host, worker):
+    claimed = []
+
+    def at_work() -> None:
+        if not claimed:
+            claimed.append(worker.claim())
+        queue.store.extend(claimed[0], lease=30)
+
+    host.on_sleep = at_work
+    with pytest.raises(WaitTimeout):
+        queue.call("a", timeout=300, while_waiting=True)
+
+
+def test_a_caller_who_is_late_but_there_is_believed(queue, host):
+    queue.put("a", task_id="t")
+    task = queue.store.claim("t", claim_id="c", lease=60)
+    queue.store.want("t", until=host.now() + 1)
+    host.advance(2)
+    update = queue.store.table.update
+
+    def renewed_meanwhile(task_id, change):
+        if "cancelAsked" in change.set_once:
+            queue.store.want("t", until=host.now() + 10)
+        update(task_id, change)
+
+    with mock.patch.object(queue.store.table, "update", renewed_meanwhile):
+        queue.store.extend(task, lease=60)
+    assert queue.get("t").cancel_asked is None
+
+
+def test_a_call_that_shares_a_task_says_nothing_of_it(queue):
+    queue.put("a", task_id="t")
+    with mock.patch.object(queue.store, "want") as wants, pytest.raises(WaitTimeout):
+        queue.call("a", task_id="t", timeout=20, while_waiting=True)
+    assert not wants.called
+
+
+def test_to_want_what_has_ended_or_is_gone_writes_nothing(queue, worker):
+    queue.store.want("nobody", until=1)
+    assert queue.get("nobody") is None
+    queue.put("a", task_id="t")
+    worker.succeeds()
+    before = queue.store.table.get("t")
+    queue.store.want("t", until=1)
+    assert queue.store.table.get("t") == before
+
+
+@pytest.mark.parametrize("again", ["redrive", "replace"])
+def test_a_redrive_and_a_newer_put_are_nobodys_any_more(queue, host, worker, again):
+    queue.put("a", task_id="t", if_exists="replace")
+    queue.store.want("t", until=host.now() + 1)
+    if again == "redrive":
+        worker.fails()
+        queue.redrive("t")
+    else:
+        queue.put("a", task_id="t", if_exists="replace")
+    assert "wantedUntil" not in queue.store.table.get("t")

@@ -171,6 +171,7 @@ def _taken(w: Writer) -> None:
     w.taken("taken", lease=3600, **TERMS)
     w.taken("taken-and-cancelled", lease=3600)
     w.store.cancel("taken-and-cancelled")
+    w.store.want("taken-and-cancelled", until=w.store.now() + 15_000_000)
     w.taken("taken-with-a-parked-put", lease=3600)
     w.newer("taken-with-a-parked-put")
     w.newer("taken-with-a-parked-put", delay=600)
