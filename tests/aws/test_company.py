@@ -1,6 +1,7 @@
 """A company's network: authorities of its own, and proxies. lifoq's own client goes by boto3's
 rules for both."""
 
+import itertools
 import ssl
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -191,28 +192,27 @@ def test_what_is_no_proxy_for_the_endpoint_changes_nothing(server, connected):
 DYNAMODB = "https://dynamodb.eu-west-1.amazonaws.com"
 
 
-@pytest.mark.parametrize("url", [DYNAMODB, "http://localhost:8000", "http://[::1]:8000"])
-@pytest.mark.parametrize(
-    "variables",
-    [
-        {},
-        {"ALL_PROXY": PROXY},
-        {"HTTPS_PROXY": PROXY},
-        {"https_proxy": PROXY, "HTTP_PROXY": PROXY},
-        {"HTTP_PROXY": PROXY, "http_proxy": ""},
-    ],
+URLS = (DYNAMODB, "http://localhost:8000", "http://[::1]:8000")
+PROXIES: tuple[dict[str, str], ...] = (
+    {},
+    {"ALL_PROXY": PROXY},
+    {"HTTPS_PROXY": PROXY},
+    {"https_proxy": PROXY, "HTTP_PROXY": PROXY},
+    {"HTTP_PROXY": PROXY, "http_proxy": ""},
 )
-@pytest.mark.parametrize(
-    "no_proxy",
-    [
-        *("", "*", "amazonaws.com", ".amazonaws.com", "eu-west-1.amazonaws.com,localhost"),
-        *("localhost:8000", "localhost:8001", "::1", "[::1]:8000", "127.0.0.0/8", "aws.com"),
-    ],
+NO_PROXY = (
+    *("", "*", "amazonaws.com", ".amazonaws.com", "eu-west-1.amazonaws.com,localhost"),
+    *("localhost:8000", "localhost:8001", "::1", "[::1]:8000", "127.0.0.0/8", "aws.com"),
 )
-def test_an_endpoint_has_a_proxy_where_boto3_thinks_so(
-    monkeypatch, in_a_function, url, variables, no_proxy
-):
-    in_a_function(NO_PROXY=no_proxy, **variables)
-    endpoint = Endpoint.at(url, service="dynamodb", region="eu-west-1")
-    scheme = url.partition(":")[0]
-    assert has_proxy(endpoint) is bool(get_environ_proxies(url).get(scheme))
+
+
+def test_an_endpoint_has_a_proxy_where_boto3_thinks_so(in_a_function, subtests):
+    in_a_function()
+    for url, variables, no_proxy in itertools.product(URLS, PROXIES, NO_PROXY):
+        told = {"NO_PROXY": no_proxy, **variables}
+        with subtests.test(url=url, **told), pytest.MonkeyPatch.context() as patch:
+            for name, value in told.items():
+                patch.setenv(name, value)
+            endpoint = Endpoint.at(url, service="dynamodb", region="eu-west-1")
+            scheme = url.partition(":")[0]
+            assert has_proxy(endpoint) is bool(get_environ_proxies(url).get(scheme))
