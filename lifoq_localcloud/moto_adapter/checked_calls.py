@@ -6,12 +6,12 @@ DynamoDB's calls are held by ``table_rules``.
 
 from typing import Any, Final
 
-from moto.cloudformation.models import Stack
+from moto.cloudformation.models import Stack, cloudformation_backends
 from moto.cloudformation.utils import get_stack_from_s3_url
 from moto.core.exceptions import ServiceException
 from yaml import YAMLError  # type: ignore[import-untyped] # it has no types
 
-from lifoq_localcloud.basics.account import ACCOUNT
+from lifoq_localcloud.basics.account import ACCOUNT, REGION
 from lifoq_localcloud.moto_adapter import tokens, wire
 from lifoq_localcloud.moto_adapter.wire import Answer, Call, MalformedError
 from lifoq_localcloud.service_rules import calls, templates
@@ -68,7 +68,8 @@ def _check_template(operation: str, asked: dict[str, Any]) -> None:
             raise RefusedError(
                 templates.TEMPLATE, "Either Template URL or Template Body must be specified."
             )
-        return  # the previous template, which has been checked
+        _check_previous(asked.get("StackName", ""))
+        return  # the previous template has been checked
     template = _parsed(text)
     templates.check_form(template)
     templates.check(template)
@@ -79,6 +80,13 @@ def _check_template(operation: str, asked: dict[str, Any]) -> None:
     }
     templates.check_parameters(template, given)
     templates.check_capabilities(template, asked.get("Capabilities") or [])
+
+
+def _check_previous(name: str) -> None:
+    """Refuse the previous template of a stack that is not there."""
+    stacks = list(cloudformation_backends[ACCOUNT][REGION].stacks.values())
+    if not any(name in {one.name, one.stack_id} for one in stacks):
+        raise RefusedError(templates.TEMPLATE, f"Stack [{name}] does not exist")
 
 
 def _from_bucket(address: str) -> str:
