@@ -309,15 +309,15 @@ def test_a_queue_that_is_well_has_no_finding_and_is_checked_whole():
         assert (result.findings, result.not_checked) == ([], None), result.subject
 
 
-@pytest.mark.parametrize(
-    ("operation", "answer", "wrong", "remedy"),
-    [(operation, *one) for operation, found in BREAKAGES.items() for one in found],
-)
-def test_a_breakage_is_the_one_finding_with_what_mends_it(operation, answer, wrong, remedy):
-    (finding,) = [one for result in examined(**{operation: answer}) for one in result.findings]
-    assert wrong in finding.wrong
-    assert remedy in finding.remedy
-    assert finding.meaning
+def test_a_breakage_is_the_one_finding_with_what_mends_it(subtests):
+    cases = [(operation, *one) for operation, found in BREAKAGES.items() for one in found]
+    for operation, answer, wrong, remedy in cases:
+        with subtests.test(operation=operation, wrong=wrong):
+            results = examined(**{operation: answer})
+            (finding,) = [one for result in results for one in result.findings]
+            assert wrong in finding.wrong
+            assert remedy in finding.remedy
+            assert finding.meaning
 
 
 def test_a_library_that_is_older_than_the_queue_is_told_so():
