@@ -23,6 +23,7 @@ from lifoq.worker.gates.rate import Rate
 from lifoq.worker.gates.refusals import PROBE_AFTER
 from lifoq.worker.gates.setup import RunSetup
 from lifoq.worker.known_types import Types
+from tests.docs import waiting
 from tests.gates import gates_of, row
 
 ROW = row()
@@ -47,13 +48,9 @@ def test_each_gate_has_a_row_in_the_table_and_each_row_its_gate():
         assert callable(import_module(f"lifoq.worker.gates.{each.name}").make)
 
 
-def test_each_gate_of_the_table_has_its_line_on_the_page():
-    page = Path("docs/waiting.md").read_text()
-    for each in table.ROWS:
-        assert f"`{each.name}`" in page, f"docs/waiting.md lacks the gate {each.name}"
-        assert each.says in " ".join(page.split()), (
-            f"docs/waiting.md tells another reason of {each.name}"
-        )
+def test_the_page_of_why_a_task_waits_has_the_gates_of_the_table():
+    text = waiting.PAGE.read_text(encoding="utf-8")
+    assert text == waiting.written(), "run: python -m tests.docs.waiting"
 
 
 def test_only_the_gates_that_are_on_are_asked():
@@ -189,8 +186,8 @@ class World:
             ),
         )
 
-    def reasons(self, waiting=ROW):
-        return self.run.reasons(waiting, self.host.monotonic())
+    def reasons(self, row=ROW):
+        return self.run.reasons(row, self.host.monotonic())
 
 
 def fill_slots(world):
@@ -229,9 +226,9 @@ SITUATIONS = [
 def test_each_gate_holds_back_and_says_why():
     for name, terms, happens, of_row, told in SITUATIONS:
         world = World(**terms)
-        waiting = row(**of_row)
+        waits = row(**of_row)
         happens(world)
-        told_of = dict(world.reasons(waiting))
+        told_of = dict(world.reasons(waits))
         assert told in told_of[name], (name, told_of)
 
 

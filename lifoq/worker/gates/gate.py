@@ -39,6 +39,8 @@ class Left:
 
     refused: bool = False
     """True if the downstream had no room for it."""
+    failed: bool = False
+    """True if the handler raised an error for one of its tasks."""
     signal: LoadSignal = LoadSignal.UNTOLD
     """The news of the downstream's load that the end of the attempt gives."""
     hung: bool = False

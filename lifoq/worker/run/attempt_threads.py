@@ -24,6 +24,7 @@ from lifoq.items.task_error import TaskError
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
 from lifoq.worker.gates.adaptive.load_signal import LoadSignal
+from lifoq.worker.gates.gate import Left
 from lifoq.worker.gates.gates import Pass, RunGates
 from lifoq.worker.handlers import allowance
 from lifoq.worker.handlers.attempt_log import handling
@@ -236,7 +237,7 @@ class AttemptThreads:
         """Call the handler for the tasks that share the call, and settle each."""
         attempts = [attempt for attempt in call.gather() if not attempt.is_settling]
         if not attempts:  # their time is over
-            call.returned(refused=False, signal=LoadSignal.UNTOLD)
+            call.returned(Left())
             return
         with handling([attempt.task.task_id for attempt in attempts]), self._traced(call, attempts):
             answers = ask(
@@ -252,7 +253,8 @@ class AttemptThreads:
             slow = any(attempt.timed_out for attempt in attempts)
             overloaded = slow or any(isinstance(error, TimeoutError) for error in errors)
             signal = LoadSignal.OVERLOADED if overloaded else LoadSignal.UNTOLD
-        call.returned(refused=any(isinstance(error, Busy) for error in errors), signal=signal)
+        refused = any(isinstance(error, Busy) for error in errors)
+        call.returned(Left(refused=refused, failed=bool(errors), signal=signal))
         left = [one for one in zip(attempts, outcomes, strict=True) if one[0].begin_settling()]
         # This thread writes one outcome itself, so a call for one task needs no second thread.
         for attempt, outcome in left[1:]:

@@ -8,10 +8,10 @@ lease, time, outcome.
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from lifoq.basics.host import Host, Mailbox
-from lifoq.worker.gates.adaptive.load_signal import LoadSignal
 from lifoq.worker.gates.gate import Left
 from lifoq.worker.gates.gates import Pass
 from lifoq.worker.handlers.registry import TaskType
@@ -96,7 +96,7 @@ class Call(Generic[Attempt]):
             unused = not self._members and not self._over
             self._over = self._over or unused
         if unused and self._hangs:
-            self._free(refused=False, signal=LoadSignal.UNTOLD)
+            self._free(Left())
         elif unused:
             self._passed.undo()
         self._tell(task_id)
@@ -116,12 +116,11 @@ class Call(Generic[Attempt]):
             joined, self._joined = self._joined, {}
         return [joined[task_id] for task_id in self._task_ids if task_id in joined]
 
-    def returned(self, *, refused: bool, signal: LoadSignal) -> None:
-        """Free the slot: the handler has returned. ``refused``: the downstream had no room for one
-        of its tasks. ``signal``: what the end of the call says of the downstream's load."""
+    def returned(self, left: Left) -> None:
+        """Free the slot: the handler has returned, and leaves the gates so."""
         with self._lock:
             self._over = True
-        self._free(refused=refused, signal=signal)
+        self._free(left)
 
     def out_of_time(self, task_id: str) -> None:
         """Note that the time of a task is over while the handler has not returned. Where it is over
@@ -151,8 +150,8 @@ class Call(Generic[Attempt]):
             self._hangs = True
             self._passed.hangs()
 
-    def _free(self, *, refused: bool, signal: LoadSignal) -> None:
-        self._passed.leave(Left(refused=refused, signal=signal, hung=self._hangs))
+    def _free(self, left: Left) -> None:
+        self._passed.leave(replace(left, hung=self._hangs))
 
     def _tell(self, task_id: str) -> None:
         if self._news is not None:
