@@ -1,8 +1,8 @@
 """All that may hold a waiting task back, in the order in which it is asked.
 
 Each row is a gate with a file of its own beside this one, or a decision that is made elsewhere. A
-gate is imported only where it is on. To add one: its file with ``make``, its row here, its situation in
-``tests/unit/test_gates.py``.
+gate is imported only where it is on. To add one: its file with ``make``, its row here, its
+situation in ``tests/unit/test_gates.py``.
 """
 
 from collections.abc import Callable
