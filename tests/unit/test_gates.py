@@ -144,6 +144,17 @@ def test_a_downstream_that_takes_nothing_is_tried_once_a_second():
     assert tried == 9
 
 
+def test_after_a_failure_and_no_success_none_starts_until_the_cooldown_is_over():
+    host = ManualHost()
+    own = gates_of([("a", {"cooldown": 5})], host=host)
+    for failed, waits in ((False, 0), (True, 5)):
+        own.enter(ROW, host.monotonic()).leave(Left(failed=failed))
+        assert own.wait(ROW, host.monotonic()) == waits
+    host.advance(5)
+    own.enter(ROW, host.monotonic()).hangs()
+    assert own.wait(ROW, host.monotonic()) == 5
+
+
 # Those of a run, and their reasons
 
 
@@ -194,6 +205,11 @@ def fill_slots(world):
     enter_all(world.process, world.host, 9)
 
 
+def fail_one(world):
+    (passed,) = enter_all(world.process, world.host, 1)
+    passed.leave(Left(failed=True))
+
+
 def poison(world):
     world.claimed.has_suspected_poison = True
 
@@ -213,6 +229,7 @@ SITUATIONS = [
     ("slots", {"settings": {"in_flight": 2}}, fill_slots, {}, "the worker is at its limit: 2 of 2"),
     ("slots", {"in_flight": 1}, fill_slots, {}, "task type a is at its limit: 1 of 1"),
     ("rate", {"rate_limit": 3}, fill_slots, {}, "task type a starts 3 tasks per second"),
+    ("cooldown", {"cooldown": 9}, fail_one, {}, "has just failed: none starts for 9 s"),
     ("suspected_poison", {}, poison, {"suspected_poison": True}, "one by one"),
     ("key_slots", {"per_key": 1}, hold_key, {"key": "k"}, "its key k is busy"),
     ("key_rate", {"rate_per_key": 2}, claim_key, {"key": "k"}, "starts 2 tasks per second"),

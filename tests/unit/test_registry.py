@@ -22,6 +22,7 @@ TERMS = {
     "rate_limit": 0.5,
     "per_key": 1,
     "rate_per_key": 2.0,
+    "cooldown": 3.0,
     "adaptive_concurrency": True,
     "batch": 5,
     "batch_wait": 0.5,

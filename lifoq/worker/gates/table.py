@@ -92,6 +92,13 @@ ROWS: Final = (
         says="The worker has started as many tasks of the type as its `rate_limit` allows.",
     ),
     Row(
+        name="cooldown",
+        about=About.TYPE,
+        keeps=True,
+        on=lambda _, kind: kind.cooldown is not None,
+        says="A task of the type has just failed on this worker (`cooldown`).",
+    ),
+    Row(
         name="refusals",
         about=About.TYPE,
         keeps=True,

@@ -59,6 +59,8 @@ class Terms:
     """Tasks of this type that have the same key, and are TAKEN at a time, over all processors."""
     rate_per_key: float | None = None
     """Tasks of this type that have the same key, and start per second, over all processors."""
+    cooldown: float | None = None
+    """Seconds for which a processor starts no task of this type after one has failed there."""
     adaptive_concurrency: bool = False
     """True if each worker finds by itself how many tasks of this type the downstream takes at a
     time, at the most ``in_flight``."""
@@ -76,6 +78,8 @@ class Terms:
             if getattr(self, name) is not None:
                 check_rate(f"{of}{name}", getattr(self, name))
         self._check_rate_per_key(of)
+        if self.cooldown is not None:
+            check_seconds(f"{of}cooldown", self.cooldown)
         if not isinstance(self.adaptive_concurrency, bool):
             name = f"{of}adaptive_concurrency"
             raise InvalidInput(name, self.adaptive_concurrency, "must be True or False")
@@ -217,6 +221,7 @@ class Registry:
         rate_limit: float | None = None,
         per_key: int | None = None,
         rate_per_key: float | None = None,
+        cooldown: float | None = None,
         adaptive_concurrency: bool = False,
         batch: int | None = None,
         batch_wait: float = 0.0,
@@ -238,6 +243,9 @@ class Registry:
             rate_per_key: The tasks of this type with the same ``key`` that start per second, over
                 all workers, one at a time: with 0.5, each start is at least two seconds after the
                 one before. Once a day at the least. None: no limit.
+            cooldown: The time, in seconds, for which a worker starts no task of this type after one
+                has failed there: for a downstream that should not be asked again at once. None: the
+                next one starts at once.
             adaptive_concurrency: True if each worker finds by itself how many tasks of this type
                 the downstream takes at a time, at the most ``in_flight``.
             batch: The tasks of this type that one call of the handler takes, 100 at the most. The
@@ -278,6 +286,7 @@ class Registry:
                 rate_limit=rate_limit,
                 per_key=per_key,
                 rate_per_key=rate_per_key,
+                cooldown=cooldown,
                 adaptive_concurrency=adaptive_concurrency,
                 is_async=_is_async(handler),
                 batch=batch,
