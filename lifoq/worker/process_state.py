@@ -81,6 +81,7 @@ class ProcessState:
         )
         state.check_timeouts()
         state.check_batches()
+        state.check_hours()
         return state
 
     @property
@@ -137,6 +138,15 @@ class ProcessState:
             f"outcomes, {total:g} s in all; give the run more than that, or tasks a shorter "
             "timeout",
         )
+
+    def check_hours(self) -> None:
+        """Raise InvalidInput if the hours of a type are no window of the day."""
+        kinds = [kind for kind in self.registry if kind.hours is not None]
+        if kinds:
+            from lifoq.worker.gates.hours import Window  # noqa: PLC0415 - not where no type has any
+
+            for kind in kinds:
+                Window.of(kind)
 
     def check_batches(self) -> None:
         """Raise InvalidInput if a worker would hold too many tasks of a type that has batches."""

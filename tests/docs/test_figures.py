@@ -15,7 +15,7 @@ from benchmarks.cost.five_ways import ways
 from lifoq.health.statistics import CAP
 from lifoq.items import quota_table
 from lifoq.items.schema import MAX_PAYLOAD_BYTES
-from lifoq.worker.backlog import claim_order, facts, view, view_index
+from lifoq.worker.backlog import claim_order, poll_facts, view, view_index
 from lifoq.worker.gates.quotas import quota
 from lifoq_cdk import LongTasks, TaskCode, functions, ingest, long_tasks, worker_scaling, workers
 from lifoq_functions.ingest import put_aside
@@ -220,7 +220,7 @@ def set_in_the_code() -> Iterator[tuple[str, str]]:
     yield page, f"up to {view_index.MOST_REMEMBERED:,} rows of a type at its limit"
     yield page, f"every {NUMBERS[int(view.SHORTEST_TRUST)]} seconds, or more rarely"
     yield page, f"or more rarely: {view.ROWS_PER_SECOND} rows a second on average"
-    yield page, f"polls again after {facts.SHORTEST_POLL} s"
+    yield page, f"polls again after {poll_facts.SHORTEST_POLL} s"
     page = "docs/decisions/shared-limits.md"
     lasts, apart = quota_table.QUOTA_LASTS, quota_table.CLOCKS_APART
     yield page, f"may be used for {lasts:.0f} seconds from the sending"

@@ -3,6 +3,7 @@ clock that the test moves."""
 
 import ast
 import math
+from datetime import datetime
 from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
@@ -10,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from lifoq import InvalidInput, Processor, Queue, Registry, WorkerSettings
 from lifoq.items.change import Change
 from lifoq.items.quota_table import QUOTA_LASTS
 from lifoq.store.store import Store
@@ -17,11 +19,13 @@ from lifoq.testing.hosts import ManualHost
 from lifoq.worker.gates import gates, table
 from lifoq.worker.gates.gate import Gate, Left
 from lifoq.worker.gates.gates import Gates, RunGates
+from lifoq.worker.gates.hours import Window
 from lifoq.worker.gates.quotas.renewals import Renewals
 from lifoq.worker.gates.quotas.state import RENEW_EVERY, RENEWAL_PATIENCE
 from lifoq.worker.gates.rate import Rate
 from lifoq.worker.gates.refusals import PROBE_AFTER
 from lifoq.worker.gates.setup import RunSetup
+from lifoq.worker.handlers.registry import TaskType
 from lifoq.worker.known_types import Types
 from tests.docs import waiting
 from tests.gates import gates_of, row
@@ -210,6 +214,10 @@ def fail_one(world):
     passed.leave(Left(failed=True))
 
 
+def settle_none(world):
+    world.claimed.unsettled_calls = 99
+
+
 def poison(world):
     world.claimed.has_suspected_poison = True
 
@@ -223,18 +231,25 @@ def claim_key(world):
 
 
 SITUATIONS = [
-    ("claiming", {}, lambda w: setattr(w, "over", "its time is over"), {}, "claims no more"),
+    ("run_over", {}, lambda w: setattr(w, "over", "its time is over"), {}, "claims no more"),
     ("time_left", {}, lambda w: w.host.advance(90), {}, "less time left"),
-    ("unsettled", {}, lambda w: setattr(w.claimed, "unsettled_calls", 99), {}, "written slowly"),
+    (
+        "unsettled_calls",
+        {},
+        lambda w: setattr(w.claimed, "unsettled_calls", 99),
+        {},
+        "written slowly",
+    ),
     ("slots", {"settings": {"in_flight": 2}}, fill_slots, {}, "the worker is at its limit: 2 of 2"),
     ("slots", {"in_flight": 1}, fill_slots, {}, "task type a is at its limit: 1 of 1"),
     ("rate", {"rate_limit": 3}, fill_slots, {}, "task type a starts 3 tasks per second"),
     ("cooldown", {"cooldown": 9}, fail_one, {}, "has just failed: none starts for 9 s"),
+    ("hours", {"hours": "00:00-00:01 Asia/Tokyo"}, lambda _w: None, {}, "00:00-00:01 Asia/Tokyo"),
     ("suspected_poison", {}, poison, {"suspected_poison": True}, "one by one"),
     ("key_slots", {"per_key": 1}, hold_key, {"key": "k"}, "its key k is busy"),
     ("key_rate", {"rate_per_key": 2}, claim_key, {"key": "k"}, "starts 2 tasks per second"),
     ("known_type", {}, lambda _w: None, {"task_type": "b"}, "no handler for task type b"),
-    ("held", {}, lambda w: w.claimed.ids.add("t"), {}, "just claimed it"),
+    ("already_claimed", {}, lambda w: w.claimed.ids.add("t"), {}, "just claimed it"),
     ("expired", {}, lambda _w: None, {"expires_at": 1}, "its deadline is over"),
     ("damaged", {}, lambda _w: None, {"damage": "taskKey is not a string"}, "taskKey is not"),
 ]
@@ -249,11 +264,38 @@ def test_each_gate_holds_back_and_says_why():
         assert told in told_of[name], (name, told_of)
 
 
+def test_a_window_of_the_day_opens_and_closes_by_the_clock_of_its_zone():
+    table = [
+        # the window, a moment of UTC, and the seconds until it is open
+        ("22:00-06:00", "2026-11-25T21:00", 3_600),
+        ("22:00-06:00", "2026-11-25T23:00", 0),
+        ("22:00-06:00", "2026-11-25T05:59", 0),
+        ("22:00-06:00", "2026-11-25T06:00", 16 * 3_600),
+        ("08:00-18:00 Europe/Zurich", "2026-11-25T06:59", 60),
+        ("08:00-18:00 Europe/Zurich", "2026-07-01T06:00", 0),
+        ("08:00-18:00 Europe/Zurich", "2026-10-24T17:00", 14 * 3_600),  # clocks are put back
+    ]
+    for hours, moment, seconds in table:
+        window = Window.of(TaskType(name="a", handler=print, hours=hours))
+        now = round(datetime.fromisoformat(f"{moment}+00:00").timestamp() * 1e6)
+        assert window.opens_in(now) == seconds, (hours, moment)
+        assert window.closed_for >= seconds
+    for wrong in ("22-6", "22:00-22:00", "25:00-06:00", "08:00-18:00 Europe/Nowhere"):
+        with pytest.raises(InvalidInput, match='such as "22:00-06:00"'):
+            Processor(Queue.in_memory().store, registry_of(hours=wrong), WorkerSettings())
+
+
+def registry_of(**terms):
+    registry = Registry()
+    registry.task("a", **terms)(lambda _payload, _context: None)
+    return registry
+
+
 def test_two_gates_at_a_time_are_told_in_the_order_of_the_table():
     world = World(per_key=1, settings={"in_flight": 1})
     fill_slots(world)
     hold_key(world)
-    assert [name for name, _ in world.reasons(row(key="k"))] == ["slots", "key_slots"]
+    assert [name for name, _ in world.reasons(row(key="k"))] == ["key_slots", "slots"]
     assert World().reasons() == []
 
 

@@ -26,6 +26,7 @@ TERMS = {
     "adaptive_concurrency": True,
     "batch": 5,
     "batch_wait": 0.5,
+    "hours": "22:00-06:00",
 }
 """Each term of a task type, with a value that is not its default."""
 NO_TERMS = {"name", "handler", "timed", "is_async"}
@@ -65,6 +66,7 @@ def test_a_name_has_one_handler_which_stays_what_it_was():
         ({"rate_per_key": 1 / 86_401}, "is less than once a day; put the task again with a delay"),
         ({"rate_per_key": 1.0, "per_key": 2}, "a.per_key=2: cannot be beside rate_per_key"),
         ({"per_key": 101}, "a.per_key=101: is more than 100"),
+        ({"cooldown": -1}, "a.cooldown=-1: "),
     ],
 )
 def test_a_limit_of_a_key_that_cannot_hold_is_refused_with_a_sentence(terms, sentence):

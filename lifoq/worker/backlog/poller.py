@@ -13,7 +13,7 @@ from lifoq.store.table import LARGEST_PAGE, Cursor
 from lifoq.worker.backlog.background_calls import BackgroundCalls, Poll, Shown, ShownBehind
 from lifoq.worker.backlog.claim_order import ClaimOrder
 from lifoq.worker.backlog.claimed_tasks import ClaimedTasks
-from lifoq.worker.backlog.facts import POLL_PATIENCE, Facts, Found, judge
+from lifoq.worker.backlog.poll_facts import POLL_PATIENCE, Facts, Found, judge
 from lifoq.worker.backlog.view import BacklogView, SchedulingClass
 from lifoq.worker.gates.gates import RunGates
 

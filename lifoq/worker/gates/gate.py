@@ -54,9 +54,11 @@ class Left:
 class Gate:
     """One thing that may hold a waiting task back. A gate overrides the methods that it needs.
 
-    Gates about the worker or a type live as long as the process. They are asked by the run, and
-    left by the threads of handlers: ``Gates`` has their lock. All others belong to one run, and its
-    thread. ``now`` is always in monotonic microseconds.
+    A gate lives as long as the process (``keeps`` of its row in ``table``), or as long as one run.
+    A gate of the process is entered once for each call of a handler, which a batch shares, and is
+    left by the thread of the handler: ``Gates`` has the lock. A gate of a run is used by the run's
+    thread alone, but for ``may_begin``; of these, only gates about a key are entered, by each task.
+    ``now`` is always in monotonic microseconds.
     """
 
     name = ""

@@ -7,7 +7,7 @@ of ``table``. Where a limit holds over all workers together, a gate of the proce
 import math
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from lifoq.basics.host import MICROSECONDS, Host
 from lifoq.store.candidate import Candidate
@@ -18,9 +18,6 @@ from lifoq.worker.gates.table import ROWS
 
 if TYPE_CHECKING:
     from lifoq.worker.gates.fair_share import FairShare
-
-PLACES: Final = {row.name: place for place, row in enumerate(ROWS)}
-"""The place of each gate in the table."""
 
 
 class Pass:
@@ -181,7 +178,7 @@ class RunGates:
     # Asking
 
     def is_open(self, now: int) -> bool:
-        """Return True if the run may start tasks, if there are slots for them."""
+        """Return True if the gates of the run about the worker are open. There may be no slot."""
         return all(gate.poll_wait(now) == 0 for gate in self._of_worker)
 
     def poll_wait(self, now: int) -> float:
@@ -189,7 +186,8 @@ class RunGates:
         return self._gates.poll_wait(now) if self.is_open(now) else math.inf
 
     def class_is_open(self, row: Candidate, now: int) -> bool:
-        """Return True if tasks of the row's scheduling class may start, if there is a slot."""
+        """Return True if the gates of the run let tasks of the row's scheduling class start. Those
+        of the process are asked as the task enters."""
         return all(gate.wait(row, now) == 0 for gate in self._class_gates(row.task_type))
 
     def key_is_open(self, row: Candidate, now: int) -> bool:
@@ -205,8 +203,8 @@ class RunGates:
         return bool(self._key_gates(row))
 
     def class_wait(self, row: Candidate, now: int) -> float:
-        """Return the seconds until tasks of the row's class may start; inf until something
-        happens."""
+        """Return the seconds until the gates of the run and of the process let tasks of the row's
+        class start; inf until something happens."""
         own = (gate.wait(row, now) for gate in self._class_gates(row.task_type))
         return max(self._gates.wait(row, now), *own)
 
@@ -222,11 +220,10 @@ class RunGates:
     def reasons(self, row: Candidate, now: int) -> list[tuple[str, str]]:
         """Return why the task waits: the names of the gates that are closed, and what they say, in
         the order of the table."""
-        own = (*self._of_worker, *self._class_gates(row.task_type), *self._key_gates(row))
+        before = (*self._of_task, *self._of_worker, *self._class_gates(row.task_type))
         with self._gates.lock:
-            gates = (*own, *self._gates.of(row.task_type), *self._of_task)
+            gates = (*before, *self._key_gates(row), *self._gates.of(row.task_type))
             closed = [gate for gate in gates if gate.wait(row, now) > 0]
-            closed.sort(key=lambda gate: PLACES[gate.name])
             return [(gate.name, gate.why(row, now)) for gate in closed]
 
     def refuses(self, row: Candidate, claim: Claim | None, now: int) -> str | None:

@@ -11,7 +11,7 @@ from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
 from lifoq.store.key_starts import KeyStarts
 from lifoq.worker.gates.gate import Gate
-from lifoq.worker.gates.key_pauses import KeyPauses
+from lifoq.worker.gates.key_backoff import KeyBackoff
 from lifoq.worker.gates.setup import ClaimedFacts, RunSetup
 from lifoq.worker.handlers.registry import TaskType
 
@@ -27,7 +27,7 @@ class KeyRate(Gate):
         self._claimed = claimed
         self._starts = starts
         self._host = host
-        self._pauses = KeyPauses()
+        self._pauses = KeyBackoff()
 
     def wait(self, row: Candidate, now: int) -> float:
         claiming, _ = self._claimed.of_key(row.task_type, row.key)

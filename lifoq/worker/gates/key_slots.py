@@ -9,7 +9,7 @@ from lifoq.basics.host import Host
 from lifoq.errors import KeyBusy
 from lifoq.store.candidate import Candidate
 from lifoq.worker.gates.gate import Gate, Left
-from lifoq.worker.gates.key_pauses import KeyPauses
+from lifoq.worker.gates.key_backoff import KeyBackoff
 from lifoq.worker.gates.setup import ClaimedFacts, RunSetup
 from lifoq.worker.handlers.registry import TaskType
 
@@ -22,7 +22,7 @@ class KeySlots(Gate):
         self._per_key = per_key
         self._claimed = claimed
         self._host = host
-        self._pauses = KeyPauses()
+        self._pauses = KeyBackoff()
 
     def wait(self, row: Candidate, now: int) -> float:
         if sum(self._claimed.of_key(row.task_type, row.key)) >= self._per_key:

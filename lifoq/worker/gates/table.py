@@ -34,7 +34,8 @@ class Row:
     each_type: bool = True
     """False for a gate about keys that does not depend on the type."""
     keeps: bool = False
-    """True if the gate lives as long as the process; else as long as the run."""
+    """True if the gate lives as long as the process, else as long as the run. Only a gate about the
+    worker or a type can."""
 
     @property
     def of_types(self) -> bool:
@@ -49,10 +50,37 @@ class Row:
 
 
 ROWS: Final = (
+    # Asked of each row that is read.
     Row(
-        name="claiming",
+        name="damaged",
+        about=About.TASK,
+        says="The item cannot be read as a task. It goes to FAILURE with the reason.",
+    ),
+    Row(
+        name="known_type",
+        about=About.TASK,
+        says="The worker has no handler for the task type.",
+    ),
+    Row(
+        name="already_claimed",
+        about=About.TASK,
+        says="The worker has the task already, or was just refused it: the index lags.",
+    ),
+    Row(
+        name="expired",
+        about=About.TASK,
+        says="The task's deadline is over: it is shed.",
+    ),
+    # Asked before the next task is chosen.
+    Row(
+        name="run_over",
         about=About.WORKER,
         says="The worker claims no more: its run is about to end, or the database does not answer.",
+    ),
+    Row(
+        name="unsettled_calls",
+        about=About.WORKER,
+        says="Too many calls are claimed and not settled: outcomes are written slowly.",
     ),
     Row(
         name="time_left",
@@ -60,10 +88,43 @@ ROWS: Final = (
         says="The run has less time left than the task may take. The next run starts it.",
     ),
     Row(
-        name="unsettled",
-        about=About.WORKER,
-        says="Outcomes are written more slowly than handlers return.",
+        name="suspected_poison",
+        about=About.TYPE,
+        says="A worker has died with the task, and another such task is at work. They run one by "
+        "one.",
     ),
+    Row(
+        name="hours",
+        about=About.TYPE,
+        on=lambda _, kind: kind.hours is not None,
+        says="The type runs in a window of the day only (`hours`).",
+    ),
+    Row(
+        name="batch",
+        about=About.TYPE,
+        on=lambda _, kind: bool(kind.batch and kind.batch_wait),
+        says="The task's batch is not full yet (`batch_wait`).",
+    ),
+    Row(
+        name="key_slots",
+        about=About.KEY,
+        on=lambda _, kind: kind.per_key is not None,
+        says="As many tasks of the same key are at work as `per_key` allows, here or elsewhere.",
+    ),
+    Row(
+        name="key_rate",
+        about=About.KEY,
+        on=lambda _, kind: kind.rate_per_key is not None,
+        says="A task of the same key has just started (`rate_per_key`).",
+    ),
+    Row(
+        name="fair_share",
+        about=About.KEY,
+        each_type=False,
+        on=lambda settings, _: settings.fair_share,
+        says="The task's key has had more than its share of the slots (`fair_share`).",
+    ),
+    # Entered by the task that was chosen.
     Row(
         name="slots",
         about=About.WORKER,
@@ -76,6 +137,17 @@ ROWS: Final = (
         keeps=True,
         on=lambda settings, _: settings.rate_limit is not None and not settings.shared_limits,
         says="The worker has started as many tasks as its `rate_limit` allows.",
+    ),
+    Row(
+        name="quota",
+        about=About.WORKER,
+        keeps=True,
+        on=lambda settings, _: (
+            settings.shared_limits
+            and (settings.total_in_flight, settings.rate_limit) != (None, None)
+        ),
+        says="This worker's part of the queue's limit over all workers is used "
+        "(`shared_limits`, `total_in_flight`).",
     ),
     Row(
         name="slots",
@@ -114,17 +186,6 @@ ROWS: Final = (
     ),
     Row(
         name="quota",
-        about=About.WORKER,
-        keeps=True,
-        on=lambda settings, _: (
-            settings.shared_limits
-            and (settings.total_in_flight, settings.rate_limit) != (None, None)
-        ),
-        says="This worker's part of the queue's limit over all workers is used "
-        "(`shared_limits`, `total_in_flight`).",
-    ),
-    Row(
-        name="quota",
         about=About.TYPE,
         keeps=True,
         on=lambda settings, kind: (
@@ -132,57 +193,7 @@ ROWS: Final = (
         ),
         says="This worker's part of the type's limit over all workers is used.",
     ),
-    Row(
-        name="suspected_poison",
-        about=About.TYPE,
-        says="A worker has died with the task, and another such task is at work. They run one by "
-        "one.",
-    ),
-    Row(
-        name="batch",
-        about=About.TYPE,
-        on=lambda _, kind: bool(kind.batch and kind.batch_wait),
-        says="The task's batch is not full yet (`batch_wait`).",
-    ),
-    Row(
-        name="key_slots",
-        about=About.KEY,
-        on=lambda _, kind: kind.per_key is not None,
-        says="As many tasks of the same key are at work as `per_key` allows, here or elsewhere.",
-    ),
-    Row(
-        name="key_rate",
-        about=About.KEY,
-        on=lambda _, kind: kind.rate_per_key is not None,
-        says="A task of the same key has just started (`rate_per_key`).",
-    ),
-    Row(
-        name="fair_share",
-        about=About.KEY,
-        each_type=False,
-        on=lambda settings, _: settings.fair_share,
-        says="The task's key has had more than its share of the slots (`fair_share`).",
-    ),
-    Row(
-        name="known_type",
-        about=About.TASK,
-        says="No worker has a handler for the task type.",
-    ),
-    Row(
-        name="held",
-        about=About.TASK,
-        says="A worker has just claimed the task, or was just refused it.",
-    ),
-    Row(
-        name="expired",
-        about=About.TASK,
-        says="The task's deadline is over: it is shed.",
-    ),
-    Row(
-        name="damaged",
-        about=About.TASK,
-        says="The item cannot be read as a task. It goes to FAILURE with the reason.",
-    ),
+    # Asked once the task is claimed.
     Row(
         name="unchanged",
         about=About.TASK,

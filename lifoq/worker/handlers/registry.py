@@ -120,6 +120,8 @@ class TaskType(Terms):
     list."""
     batch_wait: float = 0.0
     """Seconds for which a task waits, from its put on, until its batch is full."""
+    hours: str | None = None
+    """The window of the day in which tasks of this type start; None: always."""
 
     def __post_init__(self) -> None:
         self.check_terms(f"{self.name}.")
@@ -225,6 +227,7 @@ class Registry:
         adaptive_concurrency: bool = False,
         batch: int | None = None,
         batch_wait: float = 0.0,
+        hours: str | None = None,
     ) -> Callable[[AnyHandler], AnyHandler]:
         """Decorate the function that runs the tasks of a type: a function of payload and context,
         plain or async, that returns a JSON value or ``Done``; with ``batch``, of lists of them.
@@ -253,6 +256,9 @@ class Registry:
                 ``rate_limit`` and adaptive concurrency count calls. None: one task, without lists.
             batch_wait: The time, in seconds, for which a task waits after its put until its batch
                 is full, 60 at the most. 0: a call takes what waits.
+            hours: The window of the day in which tasks of this type start, such as ``22:00-06:00``
+                (of UTC) or ``08:00-18:00 Europe/Zurich``. A task waits for it, until its deadline.
+                It is read when a worker begins. None: at any time.
 
         Raises:
             InvalidInput: A term is out of bounds, the type has a handler already, or the handler is
@@ -291,6 +297,7 @@ class Registry:
                 is_async=_is_async(handler),
                 batch=batch,
                 batch_wait=batch_wait,
+                hours=hours,
             )
             return handler
 

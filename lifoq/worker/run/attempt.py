@@ -117,7 +117,8 @@ class NotStarted:
 
 @dataclass(frozen=True)
 class Started:
-    """Message: the task is claimed, and its handler runs."""
+    """Message: the task is claimed. Its handler is called once its large values are read, and its
+    batch is there."""
 
     attempt: Attempt
 

@@ -34,7 +34,7 @@ from lifoq.worker.backlog.background_calls import (
     ShownBehind,
 )
 from lifoq.worker.backlog.claimed_tasks import ClaimedTasks
-from lifoq.worker.backlog.facts import believed_at, next_poll
+from lifoq.worker.backlog.poll_facts import believed_at, next_poll
 from lifoq.worker.backlog.poller import Poller
 from lifoq.worker.backlog.promotions import Promotions
 from lifoq.worker.gates.gate import Left

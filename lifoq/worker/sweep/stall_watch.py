@@ -14,7 +14,7 @@ from lifoq.health.statistics import CAP
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.store.reads import Reads
 from lifoq.store.table import Span
-from lifoq.worker.handlers.registry import Registry
+from lifoq.worker.handlers.registry import Registry, TaskType
 from lifoq.worker.known_types import ALL_TYPES, Types
 from lifoq.worker.settings import WorkerSettings
 
@@ -36,12 +36,20 @@ UNCLAIMED: Final = frozenset({Status.PENDING.value, Status.CANCELLED.value})
 
 def patience(settings: WorkerSettings, registry: Registry) -> float:
     """Return the seconds without a claim after which the queue stands still. They are more if a
-    rate limit, or a rate per key, lets tasks start rarely."""
+    rate limit, a rate per key, or the hours of a type, lets tasks start rarely."""
     rates = [settings.rate_limit, *(kind.rate_limit for kind in registry)]
     slowest = min((rate for rate in rates if rate is not None), default=1.0)
     # Where all that waits is of one key, nothing is claimed for an interval, and all is well.
     intervals = (1 / kind.rate_per_key for kind in registry if kind.rate_per_key is not None)
-    return max(STALL_PATIENCE + max(intervals, default=0.0), STARTS_MISSED / slowest)
+    closed = (_closed_for(kind) for kind in registry if kind.hours is not None)
+    longest = max(*intervals, *closed, 0.0, 0.0)
+    return max(STALL_PATIENCE + longest, STARTS_MISSED / slowest)
+
+
+def _closed_for(kind: TaskType) -> float:
+    from lifoq.worker.gates.hours import Window  # noqa: PLC0415 - not where no type has hours
+
+    return Window.of(kind).closed_for
 
 
 class StallWatch:

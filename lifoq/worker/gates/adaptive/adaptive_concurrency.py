@@ -75,7 +75,7 @@ some. The period is the next power of two above."""
 
 class AdaptiveConcurrency:
     """The number of tasks of one type that one worker runs at a time, as it is found. Times are in
-    seconds of the epoch, by a clock that never steps back. Not thread-safe: ``Limits`` has the
+    seconds of the epoch, by a clock that never steps back. Not thread-safe: ``Gates`` has the
     lock.
 
     Each event (an attempt begins, ends or hangs) first lets time pass: the cycle that is due

@@ -14,7 +14,7 @@ Later nobody knows whether a task waits that would use the quota."""
 
 
 class Demand:
-    """The demand of the last second. Read and written under the lock of ``Limits``."""
+    """The demand of the last second. Read and written under the lock of ``Gates``."""
 
     def __init__(self, host: Host) -> None:
         self._host = host

@@ -8,7 +8,7 @@ from lifoq.worker.gates.gate import Gate
 from lifoq.worker.gates.setup import ClaimedFacts, RunSetup
 
 
-class Held(Gate):
+class AlreadyClaimed(Gate):
     """Opens once the task is the run's no more, and was not refused a moment ago."""
 
     def __init__(self, claimed: ClaimedFacts) -> None:
@@ -21,6 +21,6 @@ class Held(Gate):
         return "a worker has just claimed it, or tried to"
 
 
-def make(setup: RunSetup, _kind: None) -> Held:
+def make(setup: RunSetup, _kind: None) -> AlreadyClaimed:
     """Make the gate of a run."""
-    return Held(setup.claimed)
+    return AlreadyClaimed(setup.claimed)

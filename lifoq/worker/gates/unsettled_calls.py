@@ -13,7 +13,7 @@ MOST: Final = 1.5
 processor's time and the connections from one another."""
 
 
-class Unsettled(Gate):
+class UnsettledCalls(Gate):
     """Opens once an outcome is written."""
 
     def __init__(self, claimed: ClaimedFacts, *, slots: int) -> None:
@@ -27,9 +27,10 @@ class Unsettled(Gate):
         return math.inf if self._claimed.unsettled_calls >= self._most else 0.0
 
     def why(self, row: Candidate, now: int) -> str:
-        return f"outcomes are written slowly: {self._claimed.unsettled_calls} are on their way"
+        number = self._claimed.unsettled_calls
+        return f"outcomes are written slowly: {number} calls are claimed and not settled"
 
 
-def make(setup: RunSetup, _kind: None) -> Unsettled:
+def make(setup: RunSetup, _kind: None) -> UnsettledCalls:
     """Make the gate of a run."""
-    return Unsettled(setup.claimed, slots=setup.process.settings.in_flight)
+    return UnsettledCalls(setup.claimed, slots=setup.process.settings.in_flight)

@@ -8,7 +8,7 @@ from lifoq.worker.gates.gate import Gate
 from lifoq.worker.gates.setup import ClaimingFacts, RunSetup
 
 
-class Claiming(Gate):
+class RunOver(Gate):
     """Opens no more, once the run claims no more."""
 
     def __init__(self, run: ClaimingFacts) -> None:
@@ -24,6 +24,6 @@ class Claiming(Gate):
         return f"the worker claims no more tasks: {self._run.claims_no_more(now)}"
 
 
-def make(setup: RunSetup, _kind: None) -> Claiming:
+def make(setup: RunSetup, _kind: None) -> RunOver:
     """Make the gate of a run."""
-    return Claiming(setup.claiming)
+    return RunOver(setup.claiming)

@@ -13,7 +13,7 @@ LONGEST_KEY_PAUSE: Final = 4.0
 any time."""
 
 
-class KeyPauses:
+class KeyBackoff:
     """The pause of each key of one task type. All times are monotonic microseconds."""
 
     def __init__(self) -> None:

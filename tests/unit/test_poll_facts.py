@@ -7,7 +7,7 @@ import pytest
 
 from lifoq import QueueMisconfigured, StoreUnavailable
 from lifoq.basics.host import microseconds
-from lifoq.worker.backlog.facts import (
+from lifoq.worker.backlog.poll_facts import (
     EMPTY_POLL,
     IDLE_POLL,
     LONGEST_POLL,

@@ -109,6 +109,7 @@ class Facts:
 
     # Empty.
     empty_since: int | None = None
+    """The moment from which on the queue counts as empty; None while something waits."""
     confirmed: bool = False
     """True if a poll that was sent after all changes found nothing."""
 
