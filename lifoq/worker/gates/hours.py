@@ -15,8 +15,6 @@ from lifoq.worker.gates.setup import RunSetup
 from lifoq.worker.handlers.registry import TaskType
 
 _TEXT: Final = re.compile(r"(\d\d:\d\d)-(\d\d:\d\d)(?: (\S+))?")
-_DAY: Final = 86_400
-"""Seconds of a day."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +45,9 @@ class Window:
     def closed_for(self) -> float:
         """The longest time, in seconds, for which the window is closed on end: an hour more than on
         usual days, since clocks are put back."""
-        begin, end = (one.hour * 3_600 + one.minute * 60 for one in (self.begin, self.end))
-        return (begin - end) % _DAY + 3_600
+        hours = timedelta(hours=self.begin.hour - self.end.hour)
+        closed = hours + timedelta(minutes=self.begin.minute - self.end.minute)
+        return (closed % timedelta(days=1) + timedelta(hours=1)).total_seconds()
 
     def opens_in(self, now: int) -> float:
         """Return the seconds until the window is open, at epoch microseconds ``now``; 0 if it
