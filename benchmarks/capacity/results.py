@@ -64,6 +64,22 @@ class Shared(Row):
     fairness: Annotated[float, "Jain's index"]
 
 
+class Kind(Row):
+    """lifoq's law in front of one of three kinds of downstream, without the processor. Nothing of
+    the first search is counted."""
+
+    kind: Annotated[str, "downstream"]
+    times: Annotated[str, "service times"]
+    capacity: Annotated[int, "capacity"]
+    workers: Annotated[int, "workers"]
+    goodput: Annotated[float, "of the best", percent]
+    """The throughput as a share of the best fixed number's."""
+    time: Annotated[float, "time in the downstream"]
+    """The mean time in the downstream, as a multiple of that alone."""
+    least: Annotated[float, "of the best, worst span", percent]
+    longest: Annotated[float, "time, worst span"]
+
+
 class Found(Row):
     """A number at a time that a worker found, in front of a real server."""
 
@@ -82,6 +98,7 @@ class Results(Row):
     changes: tuple[Change, ...] = ()
     shared: tuple[Shared, ...] = ()
     live: tuple[Found, ...] = ()
+    kinds: tuple[Kind, ...] = ()
 
     def of(self, law: str) -> list[Steady]:
         return [row for row in self.steady if row.law == law]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from lifoq.worker.gates.adaptive.adaptive_concurrency import FIRST, AdaptiveConcurrency
+from lifoq.worker.gates.adaptive.attempt_times import Cycle
 from lifoq.worker.gates.adaptive.load_signal import LoadSignal
 
 EPOCH = 1_800_000_000.0
@@ -165,6 +166,18 @@ def test_workers_that_share_a_downstream_do_not_push_one_another_up():
         assert downstream.throughput(200) >= 0.85 * 16
         times.append(downstream.mean_time(200))
     assert sum(times) / len(times) <= 1.6
+
+
+def test_overloads_that_end_late_count_in_the_present_cycle_and_are_never_more_than_all():
+    cycle = Cycle(number=1, low=2, high=4, low_part=0.3)
+    assert cycle.overloaded == 0
+    cycle.overloads = [4]
+    assert cycle.overloaded == 1
+    for _ in range(4):
+        cycle.begins(EPOCH, at_work=1, low=False)
+    assert cycle.overloaded == 1 / 4
+    cycle.overloads = [4] * 9
+    assert cycle.overloaded == 1
 
 
 def attempts(law, number, *, at_once, time, end=LoadSignal.DONE, now=EPOCH):
