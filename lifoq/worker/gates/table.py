@@ -204,7 +204,7 @@ ROWS: Final = (
 excess of ``fair_share``) and ``BY_THE_TABLE``."""
 
 BY_THE_TABLE: Final = {
-    "waits": "The task is still PENDING, and its deadline is not over (`still_pending`).",
+    "waits": "The task is still PENDING, and its deadline is not over.",
     "key_slots": "One of the key's slots is free, or was left behind by a claim that has ended.",
     "key_rate": "The key's last start is long enough ago.",
 }
