@@ -343,10 +343,16 @@ class Sharer:
         in_flight: int | None = None,
         rate: float | None = None,
         total: int | None = None,
+        here: int = 10,
     ) -> None:
         self.host, terms = host, {"in_flight": in_flight, "rate_limit": rate}
         self.gates = gates_of(
-            [("a", terms)], host=host, store=store, shared_limits=True, total_in_flight=total
+            [("a", terms), ("b", {})],
+            host=host,
+            store=store,
+            shared_limits=True,
+            total_in_flight=total,
+            in_flight=here,
         )
         self.renewals = Renewals(self.gates.named("quota"), self.gates.lock)
 
@@ -456,3 +462,54 @@ def test_an_answer_that_a_later_renewal_has_overtaken_is_not_used(store, host):
     first.renewals.take_answer(answer)
     second.take_renewals()
     assert (first.starts(), second.starts()) == (2, 2)
+
+
+def renew_each(host, *sharers):
+    """Let two renewals of each pass, while a task waits at each: at the second, one insists."""
+    for _ in range(2):
+        host.advance(RENEW_EVERY)
+        for sharer in sharers:
+            sharer.take_renewals()
+
+
+def test_the_life_of_a_quota_is_as_the_gate_tells_it(store, host):
+    """The numbers are those of ``quotas/quota.py``, step by step."""
+    a, b = Sharer(store, host, in_flight=10, here=8), Sharer(store, host, in_flight=10)
+    quota_a, quota_b = (one.renewals._quotas["a"] for one in (a, b))
+    others = [a.gates.enter(row("b"), host.monotonic()) for _ in range(4)]
+    # 1: four slots are free, and a task asks for more.
+    assert a.enter() is None
+    assert a.gates.asked("a", host.monotonic())
+    # 2
+    a.take_renewals()
+    assert (quota_a.state.has.slots, quota_a.state.wants.slots) == (4, 4)
+    inside_a = enter_all(a.gates, host, 9)
+    assert len(inside_a) == 4
+    # 4: B gets the six that are free; then A wants eight, and each may have five.
+    assert b.enter() is None
+    b.take_renewals()
+    assert quota_b.state.has.slots == 6
+    inside_b = enter_all(b.gates, host, 9)
+    assert len(inside_b) == 6
+    for passed in others:
+        passed.leave(Left())
+    a.take_renewals()
+    assert quota_a.state.wants.slots == 8
+    renew_each(host, a, b)
+    assert (quota_b.state.has.slots, quota_b.state.fair.slots) == (6, 5)
+    inside_b.pop().leave(Left())
+    assert b.enter() is None
+    renew_each(host, b, a)
+    assert (quota_b.state.has.slots, quota_a.state.has.slots) == (5, 5)
+    # 5: for longer than a second, one task at a time.
+    for passed in inside_a:
+        passed.leave(Left())
+    for _ in range(5):
+        a.enter().leave(Left())
+        host.advance(RENEW_EVERY)
+        for renewal in a.due():
+            a.renewals.take_answer(renewal())
+    assert quota_a.state.has.slots == 1
+    # 6: no renewal reaches the table any more.
+    host.advance(QUOTA_LASTS)
+    assert a.enter() is None
