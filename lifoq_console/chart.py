@@ -12,12 +12,11 @@ from typing import Final
 
 from lifoq.health.statistics import CAP
 from lifoq_console import words
-from lifoq_console.traffic import PARTS, RANGES, Traffic
+from lifoq_console.traffic import RANGES, Traffic
 from lifoq_console.type_history import TypeHistory
 
 WIDTH: Final = 600
 HEIGHT: Final = 60
-_STEP: Final = WIDTH / PARTS
 _TICKS: Final = 4
 _DURATIONS: Final = (2, 10, 20, 60, 120, 240, 600, 1_200, 3_600, 7_200, 14_400, 28_800, 86_400)
 """Seconds that can be read off the upper edge, and half of them off the middle."""
@@ -62,12 +61,13 @@ class Chart:
     def ticks(self) -> list[str]:
         """Along the time axis."""
         starts = self.traffic.starts
-        return [self._clock(starts[at * (PARTS - 1) // _TICKS]) for at in range(_TICKS + 1)]
+        return [self._clock(starts[at * (len(starts) - 1) // _TICKS]) for at in range(_TICKS + 1)]
 
     @property
     def tips(self) -> Iterator[tuple[str, str]]:
         """Yield, for each part that has values, the path of its whole height, and its values in
         words."""
+        step = WIDTH / len(self.traffic.starts)
         for at, start in enumerate(self.traffic.starts):
             known = [
                 f"{name} {self.told(value)}"
@@ -75,7 +75,7 @@ class Chart:
                 if (value := values[at]) is not None
             ]
             if known:
-                path = f"M{at * _STEP:g} 0h{_STEP:g}V{HEIGHT}h-{_STEP:g}z"
+                path = f"M{at * step:g} 0h{step:g}V{HEIGHT}h-{step:g}z"
                 yield path, f"{self._clock(start)} UTC: {', '.join(known)}"
 
     def _clock(self, seconds: int) -> str:
@@ -83,8 +83,9 @@ class Chart:
 
 
 def charts(traffic: Traffic) -> list[Chart]:
+    traffic = traffic.to_show()
     ended = (("done", traffic.done), ("failed", traffic.failed), ("shed", traffic.shed))
-    sums = [sum(values[at] or 0 for _, values in ended) for at in range(PARTS)]
+    sums = [sum(values[at] or 0 for _, values in ended) for at in range(len(traffic.starts))]
     most, waiting, oldest = (
         max([1.0, *_known(values)]) for values in (sums, traffic.waiting, traffic.oldest)
     )
@@ -124,8 +125,9 @@ def charts(traffic: Traffic) -> list[Chart]:
 
 def charts_of_type(history: TypeHistory) -> list[Chart]:
     """Return the charts of one task type: what ended, waits, and runs."""
-    ended = tuple(history.ended.items())
-    most = max([1.0, *(sum(values[at] or 0 for _, values in ended) for at in range(PARTS))])
+    history = history.to_show()
+    ended, parts = tuple(history.ended.items()), range(len(history.starts))
+    most = max([1.0, *(sum(values[at] or 0 for _, values in ended) for at in parts)])
     top = _top(most)
     drawn = Chart(
         title=_ended(history.step),
@@ -190,12 +192,13 @@ def spark(times: Sequence[int], *, first: int, now: int) -> str:
 
 
 def _stacked(layers: Sequence[tuple[str, Values]], most: float) -> Iterator[Mark]:
-    floor = [0.0] * PARTS
+    parts = len(layers[0][1])
+    floor, step = [0.0] * parts, WIDTH / parts
     for name, values in layers:
         top = [below + (value or 0) for below, value in zip(floor, values, strict=True)]
         path = "".join(
-            f"M{at * _STEP:g} {_y(below, most):.1f}v{_y(high, most) - _y(below, most):.1f}"
-            f"h{_STEP - 1:g}V{_y(below, most):.1f}z"
+            f"M{at * step:g} {_y(below, most):.1f}v{_y(high, most) - _y(below, most):.1f}"
+            f"h{step - 1:g}V{_y(below, most):.1f}z"
             for at, (below, high) in enumerate(zip(floor, top, strict=True))
             if high > below
         )
@@ -204,8 +207,9 @@ def _stacked(layers: Sequence[tuple[str, Values]], most: float) -> Iterator[Mark
 
 
 def _steps(values: Values, most: float) -> str:
+    step = WIDTH / len(values)
     return "".join(
-        f"M{at * _STEP:g} {HEIGHT}V{_y(value, most):.1f}h{_STEP:g}V{HEIGHT}z"
+        f"M{at * step:g} {HEIGHT}V{_y(value, most):.1f}h{step:g}V{HEIGHT}z"
         for at, value in enumerate(values)
         if value
     )
@@ -213,10 +217,10 @@ def _steps(values: Values, most: float) -> str:
 
 def _line(values: Values, most: float) -> str:
     """Broken where there is no value; a value alone is a dash as wide as its minute."""
-    path, drawn = "", False
+    path, drawn, step = "", False, WIDTH / len(values)
     for at, value in enumerate(values):
         if value is not None:
-            path += f"{'L' if drawn else 'M'}{at * _STEP:g} {_y(value, most):.1f}h{_STEP:g}"
+            path += f"{'L' if drawn else 'M'}{at * step:g} {_y(value, most):.1f}h{step:g}"
         drawn = value is not None
     return path
 

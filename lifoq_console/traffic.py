@@ -5,7 +5,7 @@ the console has read of the table itself.
 import datetime as dt
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from lifoq.health.statistics import QueueStats
@@ -47,6 +47,15 @@ _ASKED: Final = {
 _LOOKED: Final = ("expired", "waiting", "newest", "oldest")
 """The series that the console reads of the table itself, too."""
 Series = tuple[float | None, ...]
+_FEWEST: Final = (10, 20, 30)
+"""The parts that are shown, at the least, where nothing is known of the others."""
+
+
+def parts_to_show(series: Iterable[Series]) -> int:
+    """Return how many parts, counted from now, have all that is known: a queue that is two minutes
+    old is shown for ten minutes, rather than at the edge of an hour."""
+    known = [PARTS - at for one in series for at, value in enumerate(one) if value]
+    return next((parts for parts in _FEWEST if parts >= max(known, default=PARTS)), PARTS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +104,14 @@ class Traffic:
     waiting: Series
     newest: Series
     oldest: Series
+
+    def to_show(self) -> "Traffic":
+        """Return the latest parts alone, where nothing is known of those before."""
+        names = ("done", "failed", "shed", "waiting", "newest", "oldest")
+        series: dict[str, Series] = {name: getattr(self, name) for name in names}
+        parts = parts_to_show(series.values())
+        shown: dict[str, Any] = {name: values[-parts:] for name, values in series.items()}
+        return replace(self, starts=self.starts[-parts:], **shown)
 
     def lately(self, name: str, parts: int = 5) -> float:
         """The sum over the last parts."""

@@ -3,13 +3,13 @@ metrics do not know types."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from lifoq.basics.host import MICROSECONDS
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
-from lifoq_console.traffic import PARTS, Series
+from lifoq_console.traffic import PARTS, Series, parts_to_show
 
 _SHARES: Final = {"median": 0.5, "p95": 0.95}
 
@@ -35,6 +35,15 @@ class TypeHistory:
     def is_empty(self) -> bool:
         drawn = (*self.ended.values(), *self.waits.values())
         return all(value is None for series in drawn for value in series)
+
+    def to_show(self) -> "TypeHistory":
+        """Return the latest parts alone, where nothing is known of those before."""
+        groups = (self.ended, self.waits, self.runs)
+        parts = parts_to_show(values for group in groups for values in group.values())
+        ended, waits, runs = (
+            {name: values[-parts:] for name, values in group.items()} for group in groups
+        )
+        return replace(self, starts=self.starts[-parts:], ended=ended, waits=waits, runs=runs)
 
 
 def type_history(tasks: Iterable[Task], task_type: str, *, now: int, step: int) -> TypeHistory:

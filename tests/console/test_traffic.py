@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from lifoq_console.chart import charts
 from lifoq_console.traffic import PARTS, Kept, Look, Traffic
 
 STEP = 60
@@ -94,3 +95,16 @@ def test_a_sweep_that_came_a_little_late_leaves_no_gap():
     shown = late.with_looks(())
     assert by_minute(shown, "waiting") == {-9: 70, -8: 50, -7: 50, -4: 30}
     assert by_minute(shown, "oldest") == {-9: 7, -8: 7, -7: 9}
+
+
+def test_a_young_queue_is_shown_for_as_long_as_anything_is_known_of_it():
+    """A queue that was two minutes old was drawn at the edge of an hour."""
+    for first, parts in ((0, 10), (-9, 10), (-10, 20), (-25, 30), (-45, PARTS)):
+        shown = kept(done={first: 3, 0: 1}).with_looks(()).to_show()
+        assert (len(shown.starts), len(shown.waiting)) == (parts, parts), first
+        assert (shown.starts[-1], sum(filter(None, shown.done))) == (
+            STEP * PARTS,
+            4 if first else 1,
+        )
+        assert len(charts(shown)[0].ticks) == 5
+    assert len(kept().with_looks([look()]).to_show().starts) == PARTS
