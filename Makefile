@@ -41,7 +41,7 @@ SUITE ?=
 NAMES ?=
 ORDER ?= $(shell date +%s)
 # What tests share is made in one process, and those come first which take longest (tests/conftest.py).
-SIDE_BY_SIDE := -n auto --maxprocesses=4 --dist loadgroup --no-loadscope-reorder
+SIDE_BY_SIDE := -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 DRAWN_ORDER = --shuffle $(ORDER)
 # Tests of one deployment build on each other: a permission counts as used once a test has used it.
 SHUFFLED = $(addprefix tests/,unit contract functions aws faults)

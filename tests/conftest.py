@@ -14,6 +14,7 @@ from typing import Any, Final
 import boto3
 import botocore.session
 import pytest
+from xdist.scheduler.loadscope import LoadScopeScheduling
 
 from lab import dynamodb_local
 from lifoq.aws.dynamo_table import DynamoTable
@@ -35,14 +36,20 @@ every_table = pytest.mark.parametrize("table", BACKENDS, indirect=True)
 """For what a table itself does. Moto is below the local cloud alone, which has tests of its own."""
 on_dynamodb_too = pytest.mark.parametrize("table", ["memory", "dynamodb-local"], indirect=True)
 """For what rests on its conditions. What the library does above them is shown in memory alone."""
-COSTLY: Final = (
-    {"dynamodb_local_endpoint", "moto_endpoint", "dynamodb-local", "moto"},
-    {"prod", "dev", "everything", "todays"},
-    {"shared"},
-    {"spark"},
+TOGETHER: Final = (
+    (
+        *("tests/contract/", "tests/functions/", "tests/faults/test_damage.py"),
+        *("tests/faults/test_fuzzed_items.py", "tests/faults/test_matrix.py"),
+    ),
+    ("tests/localcloud/",),
+    (
+        *("tests/infrastructure/test_templates.py", "tests/infrastructure/test_monitoring.py"),
+        "tests/releases/",
+    ),
+    ("tests/analytics/",),
 )
-"""Fixtures, and tables by the names of their parameters, that cost seconds: the databases, the
-application's templates, the local cloud, Spark."""
+"""Files that share what takes seconds to make: databases, the local cloud, the templates of the
+application, Spark. One process runs them, and so makes it once."""
 CASES = "cases of the fault matrix"
 """A property of a test: how many of them it ran."""
 
@@ -59,37 +66,31 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 @pytest.hookimpl(tryfirst=True)  # pytest then brings those together that share a costly fixture
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Let one process run the tests of a file, and of all files that need the same costly thing: it
-    is made once. These files come first, since they take longest; or the order is drawn."""
-    needs = {item.path: len(COSTLY) for item in items}
-    for item in items:
-        needs[item.path] = min(needs[item.path], _need(item))
-    for item in items:
-        costly = needs[item.path] < len(COSTLY)
-        group = str(needs[item.path]) if costly else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
+    """Let those begin that take longest, or draw the order."""
     if (seed := config.getoption("shuffle")) is None:
-        items.sort(key=lambda item: needs[item.path])
+        items.sort(key=lambda item: _place(item.nodeid))
         return
     draw = random.Random(seed)
     files = {item.path: draw.random() for item in items}
     items.sort(key=lambda item: (files[item.path], draw.random()))
 
 
-def _need(item: pytest.Item) -> int:
-    """The place in ``COSTLY`` of what a test needs; or a number beyond it."""
-    of_its_parameters = getattr(getattr(item, "callspec", None), "params", {}).values()
-    named = {*getattr(item, "fixturenames", ())}
-    named |= {one for one in of_its_parameters if isinstance(one, str)}
-    found = (place for place, names in enumerate(COSTLY) if names & named)
-    return next(found, len(COSTLY))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With ``--dist loadfile``, one process runs a file, and all files of one row of TOGETHER."""
+    return InOneProcess(config, log) if config.getoption("dist") == "loadfile" else None
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_logreport(report: Any) -> None:
-    """Let a report name its test as pytest takes it: pytest-xdist adds the group to the name."""
-    if hasattr(report, "node") and (at := report.nodeid.rfind("@")) > report.nodeid.rfind("]"):
-        report.nodeid = report.nodeid[:at]
+class InOneProcess(LoadScopeScheduling):
+    def _split_scope(self, nodeid: str) -> str:
+        place = _place(nodeid)
+        return str(place) if place < len(TOGETHER) else nodeid.partition("::")[0]
+
+
+def _place(nodeid: str) -> int:
+    """The place in TOGETHER of a test's file; or the number beyond it."""
+    found = (place for place, files in enumerate(TOGETHER) if nodeid.startswith(files))
+    return next(found, len(TOGETHER))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

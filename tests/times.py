@@ -77,8 +77,7 @@ class Meter:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        (group,) = item.get_closest_marker("xdist_group").args  # pytest-xdist puts it to the name
-        self._at_work.append(item.nodeid.removesuffix(f"@{group}"))  # with what passed before it
+        self._at_work.append(item.nodeid)  # what passed since the test before is this one's
         try:
             return (yield)
         finally:
