@@ -9,6 +9,7 @@ import pytest
 
 from lifoq import (
     Backoff,
+    Busy,
     Cancelled,
     Context,
     Done,
@@ -515,3 +516,21 @@ def test_a_task_for_which_too_little_time_is_left_is_passed_over_until_a_run_has
     report = bench.run(time_limit=30)
     assert (report.claimed, report.remaining, len(tries)) == (0, True, 1)
     assert bench.run().succeeded == 1
+
+
+def test_a_cooldown_begins_with_a_failure_but_not_where_somebody_cancels(bench):
+    errors = iter([Cancelled("t"), Busy(after=0.01), ValueError("no")])
+
+    @bench.registry.task("a", cooldown=5, max_attempts=1)
+    def work(payload, context):
+        begun.append((bench.seconds, error := next(errors, None)))
+        if error is not None:
+            raise error
+
+    begun = []
+    for n in range(4):
+        bench.put("a", n)
+    bench.run(in_flight=1, linger=1)
+    failed = next(place for place, (_, error) in enumerate(begun) if isinstance(error, ValueError))
+    assert begun[failed][0] - begun[0][0] < 5
+    assert begun[failed + 1][0] - begun[failed][0] >= 5

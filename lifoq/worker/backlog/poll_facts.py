@@ -22,7 +22,6 @@ How a run decides that the queue is empty, and ends:
 All times are monotonic microseconds.
 """
 
-from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -69,15 +68,22 @@ def judge(
     return (Found.NOTHING,) if seen_all else (Found.MORE_TO_READ,)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Facts:
+class Facts(NamedTuple):
     """The events of a run, as far as they say when to poll. Each method returns the facts
     after one more thing has happened."""
+
+    asked_at: int
+    """When the latest poll was sent."""
+    found_at: int
+    """When the latest pages were judged."""
+    stirred_at: int
+    """When something happened last that calls for a poll at once."""
+    changed_at: int
+    """The last moment at which the run learned of something that may wait."""
 
     # Asked and answered.
     asked: int = 0
     """The number of the latest poll."""
-    asked_at: int
     ended: int = 0
     """The number of the latest poll that was answered, or has failed."""
     shown: int = 0
@@ -86,7 +92,6 @@ class Facts:
     # Found.
     found: Found | None = None
     """The news of the latest pages; None before the first."""
-    found_at: int
     opens_in: float = 0.0
     """Seconds until the first of the tasks that wait may start, as far as one can know."""
     blocked: int = 0
@@ -98,9 +103,6 @@ class Facts:
     stirred: bool = False
     """True if something has happened since the latest finding that calls for a poll at once, at
     ``stirred_at``."""
-    stirred_at: int
-    changed_at: int
-    """The last moment at which the run learned of something that may wait."""
     settled_at: int | None = None
     """When an attempt was settled last."""
     has_worked: bool = False
@@ -120,7 +122,7 @@ class Facts:
 
     def asks(self, now: int) -> "Facts":
         """A poll is sent."""
-        return replace(self, asked=self.asked + 1, asked_at=now)
+        return self._replace(asked=self.asked + 1, asked_at=now)
 
     def is_news(self, number: int) -> bool:
         """Return False if a later poll was answered before: the page is old news."""
@@ -128,16 +130,15 @@ class Facts:
 
     def shows(self, number: int) -> "Facts":
         """A poll is answered."""
-        return replace(self, shown=max(self.shown, number), ended=max(self.ended, number))
+        return self._replace(shown=max(self.shown, number), ended=max(self.ended, number))
 
     def fails(self, number: int, now: int) -> "Facts":
         """A poll has failed."""
-        return replace(self, ended=max(self.ended, number)).puts_off(now)
+        return self._replace(ended=max(self.ended, number)).puts_off(now)
 
     def puts_off(self, now: int) -> "Facts":
         """A call has failed: the database is overloaded or down."""
-        return replace(
-            self,
+        return self._replace(
             found=Found.FAILED,
             found_at=now,
             stirred=False,
@@ -151,22 +152,22 @@ class Facts:
         """The pages of a poll are judged. ``seen_at``: when the oldest of them was asked for.
         ``woken_at``: when the kick was sent that started the run. ``opens_in``: seconds until the
         first of the tasks that wait may start."""
-        after = replace(self, found=found, found_at=now, stirred=False)
+        after = self._replace(found=found, found_at=now, stirred=False)
         match found:
             case Found.STARTED:
-                return replace(after, blocked=0, empty=0, empty_since=None)
+                return after._replace(blocked=0, empty=0, empty_since=None)
             case Found.BLOCKED:
                 blocked = self.blocked + 1
-                return replace(after, blocked=blocked, opens_in=opens_in, empty_since=None)
+                return after._replace(blocked=blocked, opens_in=opens_in, empty_since=None)
             case Found.NOTHING:
-                after = replace(after, blocked=0, empty=self.empty + 1)
+                after = after._replace(blocked=0, empty=self.empty + 1)
                 if not self.knows_since(seen_at):
                     return after
                 # Since the kick, if the run has changed nothing yet: the index has had that long to
                 # show what it was sent for, and a run that a late kick started ends after one poll.
                 since = now if self.has_worked else woken_at
                 first = since if self.empty_since is None else self.empty_since
-                return replace(after, confirmed=True, empty_since=first)
+                return after._replace(confirmed=True, empty_since=first)
             case _:
                 return after
 
@@ -177,21 +178,21 @@ class Facts:
     def stirs(self, now: int) -> "Facts":
         """Something has happened that may let a task start: a slot or a key is free, a quota is
         larger."""
-        return replace(self, stirred=True, stirred_at=now)
+        return self._replace(stirred=True, stirred_at=now)
 
     def works(self) -> "Facts":
         """A task is claimed or promoted: what waits has changed since the kick."""
-        return replace(self, has_worked=True)
+        return self if self.has_worked else self._replace(has_worked=True)
 
     def comes_back(self, now: int) -> "Facts":
         """A task waits again that the run held or promoted."""
-        return replace(self.stirs(now), changed_at=now, confirmed=False, empty_since=None)
+        return self.stirs(now)._replace(changed_at=now, confirmed=False, empty_since=None)
 
     def settles(self, now: int) -> "Facts":
         """An attempt is settled, perhaps with follow-ups: a queue that was empty is polled once
         more."""
         after = self.stirs(now) if self.found is Found.NOTHING else self
-        return replace(after, changed_at=now, settled_at=now, confirmed=False)
+        return after._replace(changed_at=now, settled_at=now, confirmed=False)
 
 
 class Due(NamedTuple):

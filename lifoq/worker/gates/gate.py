@@ -40,7 +40,7 @@ class Left:
     refused: bool = False
     """True if the downstream had no room for it."""
     failed: bool = False
-    """True if the handler raised an error for one of its tasks."""
+    """True if the handler failed for one of its tasks: it was not refused or told to stop."""
     signal: LoadSignal = LoadSignal.UNTOLD
     """The news of the downstream's load that the end of the attempt gives."""
     hung: bool = False

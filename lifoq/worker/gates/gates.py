@@ -74,6 +74,8 @@ class Gates:
             kind.name: [row.make(setup, kind) for row in of_type if row.on(setup.settings, kind)]
             for kind in setup.registry
         }
+        self._of_task = {name: [*self._of_worker, *gates] for name, gates in self._of_type.items()}
+        """The gates that a task passes, by its type."""
 
     def tell_free(self) -> None:
         """Tell the run that goes on that a task may start."""
@@ -81,7 +83,7 @@ class Gates:
 
     def of(self, task_type: str) -> list[Gate]:
         """Return the gates that a task of this type passes."""
-        return [*self._of_worker, *self._of_type.get(task_type, ())]
+        return self._of_task.get(task_type, self._of_worker)
 
     def named(self, name: str) -> dict[str, Any]:
         """Return the gates of one name, by task type; that of the worker has the name ''."""
@@ -179,7 +181,10 @@ class RunGates:
 
     def is_open(self, now: int) -> bool:
         """Return True if the gates of the run about the worker are open. There may be no slot."""
-        return all(gate.poll_wait(now) == 0 for gate in self._of_worker)
+        for gate in self._of_worker:  # noqa: SIM110 - asked often: a loop takes half the time
+            if gate.poll_wait(now) > 0:
+                return False
+        return True
 
     def poll_wait(self, now: int) -> float:
         """Return the seconds for which a poll would be useless; inf until something happens."""
@@ -188,15 +193,15 @@ class RunGates:
     def class_is_open(self, row: Candidate, now: int) -> bool:
         """Return True if the gates of the run let tasks of the row's scheduling class start. Those
         of the process are asked as the task enters."""
-        return all(gate.wait(row, now) == 0 for gate in self._class_gates(row.task_type))
+        return _are_open(self._class_gates(row.task_type), row, now)
 
     def key_is_open(self, row: Candidate, now: int) -> bool:
         """Return True if a task of the row's key may start."""
-        return all(gate.wait(row, now) == 0 for gate in self._key_gates(row))
+        return _are_open(self._key_gates(row), row, now)
 
     def task_is_open(self, row: Candidate, now: int) -> bool:
         """Return True if this task may start."""
-        return all(gate.wait(row, now) == 0 for gate in self._of_task)
+        return _are_open(self._of_task, row, now)
 
     def key_matters(self, row: Candidate) -> bool:
         """Return True if rows of other keys may have to start before this one."""
@@ -230,12 +235,12 @@ class RunGates:
         """Return the name of the gate for which a task that has entered must not begin after all;
         None if it may. Asked in the thread of the attempt, before the claim (``claim`` is None) and
         after it."""
-        gates = (
-            *(*self._class_gates(row.task_type), *self._key_gates(row)),
-            *(*self._gates.of(row.task_type), *self._of_task),
-        )
-        refuse = (gate.name for gate in gates if not gate.may_begin(row, claim, now))
-        return next(refuse, None)
+        own = (self._class_gates(row.task_type), self._key_gates(row), self._of_task)
+        for gates in (*own, self._gates.of(row.task_type)):
+            for gate in gates:
+                if not gate.may_begin(row, claim, now):
+                    return gate.name
+        return None
 
     # Passing
 
@@ -280,6 +285,13 @@ class RunGates:
         kind, settings = self._setup.kind_of(task_type), self._setup.process.settings
         rows = (row for row in self._rows if row.about is about and row.on(settings, kind))
         return [row.make(self._setup, kind) for row in rows]
+
+
+def _are_open(gates: list[Gate], row: Candidate, now: int) -> bool:
+    for gate in gates:  # noqa: SIM110 - asked often: a loop takes half the time
+        if gate.wait(row, now) > 0:
+            return False
+    return True
 
 
 def _poll_wait(gates: list[Gate], now: int) -> float:

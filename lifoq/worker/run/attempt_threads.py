@@ -72,6 +72,11 @@ _SETTLED_AS: Final[dict[type[Outcome], Settlement]] = {
 }
 
 
+_NO_FAILURE: Final = (Busy, Cancelled, Interrupted, LeaseLost)
+"""Errors with which a handler ends though nothing is wrong with its tasks: the downstream is full,
+somebody cancelled, the worker must go, or the task is another worker's by now."""
+
+
 class AttemptThreads:
     """Makes attempts. Each task is claimed in a thread of its own, and its outcome is written in
     one. Each attempt reports to the run's mailbox: NotStarted; or Started, and later Settled."""
@@ -254,7 +259,8 @@ class AttemptThreads:
             overloaded = slow or any(isinstance(error, TimeoutError) for error in errors)
             signal = LoadSignal.OVERLOADED if overloaded else LoadSignal.UNTOLD
         refused = any(isinstance(error, Busy) for error in errors)
-        call.returned(Left(refused=refused, failed=bool(errors), signal=signal))
+        failed = not all(isinstance(error, _NO_FAILURE) for error in errors)
+        call.returned(Left(refused=refused, failed=failed, signal=signal))
         left = [one for one in zip(attempts, outcomes, strict=True) if one[0].begin_settling()]
         # This thread writes one outcome itself, so a call for one task needs no second thread.
         for attempt, outcome in left[1:]:
