@@ -95,6 +95,7 @@ def test_goodput_a_head_start_carries_what_is_worth_more_through_a_spike(monkeyp
     assert ahead["all"] == pytest.approx(without["all"], abs=0.1)
 
 
+@pytest.mark.prove
 def test_producer_and_processor_do_the_same_as_the_bare_calls_to_the_same_tasks():
     with ground() as here:
 
