@@ -167,7 +167,7 @@ def test_two_who_wait_for_the_same_task_have_its_result_and_one_who_leaves_takes
         waits = [asyncio.create_task(queue.await_result("t", timeout=500)) for _ in range(3)]
         await paused.wait()
         waits[1].cancel()
-        await asyncio.to_thread(succeed, queue, "t")
+        succeed(queue, "t")  # on the loop: beside it, the pauses of who waits would use up the time
         return await asyncio.gather(*waits, return_exceptions=True)
 
     first, left, last = asyncio.run(wait_for_it())
@@ -297,7 +297,7 @@ def test_cells_wait_together_and_call(host):
         waits = [asyncio.create_task(cells.await_result(one, timeout=50)) for one in ids]
         await asyncio.sleep(0)
         for task_id in ids:
-            await asyncio.to_thread(succeed, cells.home(task_id), task_id, f'"{task_id}"')
+            succeed(cells.home(task_id), task_id, f'"{task_id}"')  # on the loop: no pause goes by
         assert await asyncio.gather(*waits) == ids
         with pytest.raises(TaskShed):
             await cells.acall("a", timeout=5)
