@@ -1,6 +1,8 @@
 # What is public, and where it is: said here alone. Type checkers read it, and ``__init__.py``.
 
 from lifoq.client.cells import Cells as Cells
+from lifoq.client.explanation import Explanation as Explanation
+from lifoq.client.explanation import Reason as Reason
 from lifoq.client.listing import Listing as Listing
 from lifoq.client.listing import Wanted as Wanted
 from lifoq.client.queue import Queue as Queue

@@ -14,6 +14,7 @@ from lifoq.errors import LifoqError
 from lifoq_cli import (
     aws_words,
     errors,
+    explain,
     export,
     look,
     mounted,
@@ -34,8 +35,8 @@ from lifoq_cli.session import tell
 PROGRAM: Final = "lifoq"
 SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
     "Put and look": (
-        *(put.put, look.get, look.wait, look.list_, errors.errors, watch.watch, look.stats),
-        schedule.schedule,
+        *(put.put, look.get, look.wait, look.list_, explain.explain, errors.errors),
+        *(watch.watch, look.stats, schedule.schedule),
     ),
     "Steer": (steer.cancel, steer.run_now, steer.redrive, steer.purge, steer.delete),
     "Operate": (

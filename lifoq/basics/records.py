@@ -6,7 +6,7 @@ without that field, which comes back when the later one writes it anew.
 """
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
@@ -66,6 +66,8 @@ def _record(found: Any, kind: type[Record]) -> Record:
 def _value(found: Any, wanted: Any, name: str) -> Any:
     """Return a value of JSON as a value of the type ``wanted``. Raises ValueError, which names the
     field, where it is of another type."""
+    if isinstance(wanted, type) and is_dataclass(wanted):
+        return _record(found, wanted)
     origin, parts = get_origin(wanted), get_args(wanted)
     if origin is UnionType:  # a type, or None
         inner = next(part for part in parts if part is not NoneType)

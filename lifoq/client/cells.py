@@ -36,6 +36,7 @@ from lifoq.store.store import Store
 from lifoq.store.table import Count
 
 if TYPE_CHECKING:
+    from lifoq.client.explanation import Explanation
     from lifoq.client.kicks import Kicks
 
 _PLACE: Final = {Status.DELAYED: "due_at"}
@@ -317,6 +318,22 @@ class Cells(AsyncProducer):
             for name, place in begin.items()
         }
         return listing.together(pages, begin, limit=limit)
+
+    def explain(self, task_id: str | None = None, *, task_type: str | None = None) -> "Explanation":
+        """Explain why a task waits, by its own cell; or why those of a type or of all cells do; see
+        ``Queue.explain``.
+
+        Args:
+            task_id: The id of the task.
+            task_type: The task type to explain, in place of a task.
+        """
+        if task_id is not None:
+            return self.home(task_id).explain(task_id, task_type=task_type)
+        from lifoq.client import explaining  # noqa: PLC0415 - most clients never ask
+
+        return explaining.together(
+            {name: queue.explain(task_type=task_type) for name, queue in self.queues.items()}
+        )
 
     def stats(self, *, cap: int = CAP) -> QueueStats:
         """Return the numbers of all cells together; see ``Queue.stats``.

@@ -38,6 +38,7 @@ from lifoq.store.table import Count
 
 if TYPE_CHECKING:
     from lifoq.client.connection import SharedLimits
+    from lifoq.client.explanation import Explanation
     from lifoq.client.kicks import Kicks
     from lifoq.schedules.schedule import Group
     from lifoq.schedules.schedules import Schedules
@@ -536,6 +537,42 @@ class Queue(AsyncProducer):
         check_count("limit", limit)
         check_count("scan", scan)
         return look(self.store, wanted, limit=limit, scan=scan, start=start)
+
+    def explain(self, task_id: str | None = None, *, task_type: str | None = None) -> "Explanation":
+        """Explain why a task waits: the reasons, the worst first. Or why tasks of a type wait, or,
+        without an argument, those of the queue. A task that does not wait: what has become of it.
+
+        It is read when it is asked, from the table alone: the item, the tasks before it (1,000 are
+        counted at the most), and what workers, the sweep and operators noted there. A worker notes
+        what holds tasks back every 20 seconds while it starts some. It takes ``grant_read``.
+
+        Args:
+            task_id: The id of the task.
+            task_type: The task type to explain, in place of a task.
+
+        Raises:
+            InvalidInput: A name is refused, or both are given.
+
+        Examples:
+            >>> put = queue.put("device.check", task_id="d-17", delay=60)
+            >>> queue.run_now("d-17").status
+            <Status.PENDING: 'PENDING'>
+            >>> queue.explain("d-17").reasons[0].says
+            'no worker is at work, as far as the table tells: no worker has told of itself yet'
+            >>> queue.explain("nobody").status is None
+            True
+            >>> queue.explain(task_type="report.render").summary
+            'No task of type report.render waits.'
+        """
+        from lifoq.client import explaining  # noqa: PLC0415 - most clients never ask
+
+        if task_id is None:
+            if task_type is not None:
+                check_name("task_type", task_type, MAX_TYPE_BYTES)
+            return explaining.tasks(self.store, task_type, self.shared_limits)
+        if task_type is not None:
+            raise InvalidInput("task_type", task_type, "stands beside a task_id; leave one out")
+        return explaining.task(self.store, _id(task_id), self.shared_limits)
 
     def stats(self, *, cap: int = CAP) -> QueueStats:
         """Return the numbers of tasks by status, and the ages of the newest and the oldest that

@@ -9,7 +9,7 @@ task at work tells whose it is.
 import os
 import socket
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from typing import Final
 
@@ -24,8 +24,36 @@ KEPT: Final = 3_600.0
 """Seconds for which the note of a worker is kept: a long task may be all that it does."""
 MOST_KEPT: Final = 100
 """Workers that are kept, at the most; those of the latest notes."""
+MOST_TELLING: Final = 5
+"""Workers of whose notes the item keeps why tasks wait; those of the latest. Each write of the item
+costs by its size, and workers of one code tell the same."""
+MOST_HOLDS: Final = 10
+"""Reasons of one worker, at the most."""
+LONGEST_REASON: Final = 100
+"""Characters of a reason, a task type or a key in a note, at the most."""
 _SEPARATOR: Final = ":"
 """Ends the worker's name in the id of a claim (see ``lifoq.store.claims``)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hold:
+    """A gate that held tasks back when a worker wrote its note."""
+
+    gate: str
+    """The gate's name, as in ``worker.gates.table``."""
+    task_type: str = ""
+    """The task type that waits; empty: whatever the worker could start."""
+    key: str | None = None
+    """The key of the tasks that wait; None: those of any key."""
+    says: str
+    """The reason, in one sentence without a full stop."""
+    since: int
+    """Epoch microseconds of the worker's first note in a row that had the reason."""
+
+    def concerns(self, task_type: str, key: str | None) -> bool:
+        """Return True if the gate holds back the tasks of this type and key."""
+        of_type = self.task_type in ("", cut(task_type))
+        return of_type and (self.key is None or self.key == cut(key or ""))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +74,8 @@ class WorkerNote:
     """Epoch microseconds of the note."""
     ended: bool = False
     """True if its run was over then: it may be gone."""
+    held: tuple[Hold, ...] = ()
+    """The gates that held back the tasks which it saw, in their order."""
 
     def is_at_work(self, now: int) -> bool:
         """Return True if the worker has told of itself lately, and its run was not over. ``now`` in
@@ -53,7 +83,9 @@ class WorkerNote:
         return not self.ended and now - self.at < microseconds(TELLS_OF_WORK)
 
 
-def made_here(*, worker: str, since: int, slots: int, at: int, ended: bool) -> WorkerNote:
+def made_here(
+    *, worker: str, since: int, slots: int, at: int, ended: bool, held: tuple[Hold, ...] = ()
+) -> WorkerNote:
     """Return the note of this process."""
     function = os.environ.get("AWS_LAMBDA_FUNCTION_NAME")
     return WorkerNote(
@@ -64,7 +96,13 @@ def made_here(*, worker: str, since: int, slots: int, at: int, ended: bool) -> W
         slots=slots,
         at=at,
         ended=ended,
+        held=held,
     )
+
+
+def cut(text: str) -> str:
+    """Return the text as a note has it: a long one without its end."""
+    return text if len(text) <= LONGEST_REASON else f"{text[: LONGEST_REASON - 1]}…"
 
 
 def of(item: Item | None) -> list[WorkerNote]:
@@ -76,8 +114,10 @@ def encoded(own: WorkerNote, *, before: Iterable[WorkerNote]) -> str:
     """Return the item's attribute, with a worker's new note in place of its old one."""
     oldest = own.at - microseconds(KEPT)
     others = [row for row in before if row.worker != own.worker and row.at > oldest]
-    rows = sorted([own, *others], key=lambda row: -row.at)
-    return jsontext.encode([asdict(row) for row in rows[:MOST_KEPT]], "workers")
+    rows = sorted([own, *others], key=lambda row: -row.at)[:MOST_KEPT]
+    silent = (replace(row, held=()) for row in rows[MOST_TELLING:])
+    told = [asdict(row) for row in (*rows[:MOST_TELLING], *silent)]
+    return jsontext.encode(told, "workers")
 
 
 def worker_of(claim_id: str | None) -> str | None:

@@ -53,6 +53,15 @@ def started(slot: str, *, now: int, interval: int) -> dict[str, Value]:
     return {str(A.TASK_ID): slot, str(A.TTL): _kept_free(now, interval)}
 
 
+def next_start(slot: Item) -> int | None:
+    """Return the epoch microseconds by which the next task of the key may start, of a slot that
+    only tells of the last start; None of another one. It is a second late at the most."""
+    kept, stamp = slot.get(A.TTL), slot.get(A.TAKEN_AT)
+    if HELD_BY in slot or not isinstance(kept, int) or not isinstance(stamp, int):
+        return None
+    return (kept - KEPT_FREE + 1) * MICROSECONDS
+
+
 def free_or_left_by(claim_id: Any) -> Alternatives:
     """Return the condition that a slot is free, or is still held by this claim, which has ended."""
     return *FREE, (Equals(A.CLAIM_ID, claim_id),)

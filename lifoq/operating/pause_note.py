@@ -1,54 +1,15 @@
-"""The note that lies beside a pause: who paused the queue, by what, and when.
+"""An operator's access to the note that lies beside a pause (see ``health.pause_note``)."""
 
-Lambda's switch keeps no reason. A pause whose maker was killed looks like one that is meant, unless
-something tells them apart. The note is an item of the queue's table: whoever operates a queue may
-write there already, and no second service has to be asked. It is no task: it has no status.
-"""
-
-import getpass
 import json
-import os
-import socket
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from dataclasses import asdict
+from typing import Any
 
-from lifoq.basics import records
-from lifoq.basics.host import MICROSECONDS
-from lifoq.basics.times import spoken
-from lifoq.items.schema import OWN_PREFIX, Attribute
+from lifoq.health import pause_note
+from lifoq.health.pause_note import ITEM, PauseNote, made_here
+from lifoq.items.schema import Attribute
 from lifoq.operating.account import Account
 
-ITEM: Final = f"{OWN_PREFIX}pause"
-"""The id of the note's item. No slot's id begins so."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PauseNote:
-    """A note in the table: who paused the queue, when, and by which command."""
-
-    by: str
-    """The command that paused the queue, such as ``lifoq pause``."""
-    who: str
-    """The person who ran the command, and the place, such as ``ada@laptop, process 4711``."""
-    at: int
-    """Epoch microseconds, by the clock of that machine."""
-    passing: bool = False
-    """True if whatever paused the queue was to resume it by itself."""
-
-    def told(self, queue_name: str, *, now: int) -> str:
-        """Return the sentence for an operator; ``now`` in epoch microseconds."""
-        ago = spoken(max(0, now - self.at) / MICROSECONDS)
-        remedy = f"lifoq resume --queue {queue_name}"
-        paused = f"{queue_name} was paused {ago} ago by {self.by} ({self.who})"
-        if self.passing:
-            return f"{paused}, which resumes it when it ends; if it runs no more: {remedy}"
-        return f"{paused}; to go on: {remedy}"
-
-
-def made_here(by: str, *, at: int, passing: bool) -> PauseNote:
-    """Return the note of a pause by this process; ``at`` in epoch microseconds."""
-    who = f"{_user()}@{socket.gethostname()}, process {os.getpid()}"
-    return PauseNote(by=by, who=who, at=at, passing=passing)
+__all__ = ["ITEM", "PauseNote", "made_here", "read", "remove", "write"]
 
 
 def write(account: Account, table: str, note: PauseNote) -> None:
@@ -72,19 +33,8 @@ def read(account: Account, table: str) -> PauseNote | None:
     """Return the note in ``table``; None if there is none, or none that can be understood. Raises
     what ``Account.call`` raises."""
     found = account.call("dynamodb", "get_item", **_item(table)).get("Item", {})
-    try:
-        return records.decode(found.get(Attribute.PAYLOAD.value, {}).get("S"), PauseNote)
-    except ValueError:
-        return None
+    return pause_note.of({Attribute.PAYLOAD: found.get(Attribute.PAYLOAD.value, {}).get("S")})
 
 
 def _item(table: str) -> dict[str, Any]:
     return {"TableName": table, "Key": {Attribute.TASK_ID.value: {"S": ITEM}}}
-
-
-def _user() -> str:
-    """The name of who runs this process; a container's user may have none."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "somebody"

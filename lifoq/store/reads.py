@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from lifoq.errors import DamagedTask
@@ -176,10 +177,19 @@ class Reads(StoreBase):
         index = DUE_INDEX if status is Status.DELAYED else STATUS_CREATED_INDEX
         return self.table.count(Span(index=index, status=status), cap=cap)
 
-    def count_live(self, *, cap: int) -> Count:
-        """Count PENDING tasks that can still be claimed, up to ``cap``."""
+    def count_live(self, *, cap: int, where: tuple[Condition, ...] = ()) -> Count:
+        """Count PENDING tasks that can still be claimed, and for which ``where`` holds; reads
+        ``cap`` rows at the most."""
         now = self.now()
-        return self.table.count(self._alive(now, where=(unexpired(now),)), cap=cap)
+        return self.table.count(self._alive(now, where=(unexpired(now), *where)), cap=cap)
+
+    def count_newer(self, task: Task, *, cap: int) -> Count:
+        """Count the live PENDING tasks that stand before a task where the newest come first; reads
+        ``cap`` rows at the most."""
+        now = self.now()
+        span = self._alive(now, where=(unexpired(now),))
+        first = max(span.first or 0, (task.task_created or 0) + 1)
+        return self.table.count(replace(span, first=first), cap=cap)
 
 
 def _has_not_ended(item: Item, now: int) -> bool:

@@ -20,6 +20,7 @@ from lifoq.worker.known_types import Types
 from lifoq.worker.settings import WorkerSettings
 
 if TYPE_CHECKING:
+    from lifoq.health.worker_notes import Hold
     from lifoq.worker.gates.adaptive.kept_limits import KeptLimits
     from lifoq.worker.gates.quotas.renewals import Renewals
 
@@ -89,9 +90,11 @@ class ProcessState:
         """The task types that this worker handles."""
         return Types.of(self.registry, self.settings)
 
-    def noted(self, item: Item | None, *, ended: bool) -> dict[Attribute, str]:
+    def noted(
+        self, item: Item | None, *, ended: bool, held: "tuple[Hold, ...]" = ()
+    ) -> dict[Attribute, str]:
         """Return what the process tells of itself in the workers' item, which is as ``item`` now.
-        ``ended``: True if its run is over."""
+        ``ended``: True if its run is over. ``held``: what holds back the tasks that it sees."""
         from lifoq.health import worker_notes  # noqa: PLC0415 - not at a cold start
 
         own = worker_notes.made_here(
@@ -100,6 +103,7 @@ class ProcessState:
             slots=self.settings.in_flight,
             at=self.store.now(),
             ended=ended,
+            held=held,
         )
         return {Attribute.CHECKPOINT: worker_notes.encoded(own, before=worker_notes.of(item))}
 

@@ -17,6 +17,7 @@ OF_TESTS: Final = "testing.md"
 PAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "queue.md": (
         *("Queue", "Cells", "Wanted", "Listing", "PutOutcome", "WaitOutcome", "QueueStats"),
+        *("Explanation", "Reason"),
         *("Count", "Pressure", "Lifetimes", "Schedules", "Schedule", "When", "cron", "every", "at"),
     ),
     "tasks.md": ("NewTask", "Task", "Status", "TaskError", "PastAttempt", "Ended", "Large"),

@@ -180,6 +180,11 @@ class Poller:
         """Yield the rows of the same class that were read, key by key."""
         return self._view.rows_like(row)
 
+    @property
+    def heads(self) -> Iterator[tuple[Candidate, Iterator[Candidate]]]:
+        """The first row that waits of each scheduling class, and of each of its keys."""
+        return self._view.heads
+
     def starts(self, row: Candidate) -> None:
         """Take the row out of the view: it is being claimed, and is not given again unless it comes
         back."""

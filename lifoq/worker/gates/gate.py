@@ -63,6 +63,8 @@ class Gate:
 
     name = ""
     """The gate's name in ``table``."""
+    about = About.WORKER
+    """The tasks that it holds back together, as ``table`` has it."""
     can_grow: ClassVar[bool] = False
     """True if the gate may open because a task asks for more room (``ask``)."""
 

@@ -7,7 +7,7 @@ of ``table``. Where a limit holds over all workers together, a gate of the proce
 import math
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from lifoq.basics.host import MICROSECONDS, Host
 from lifoq.store.candidate import Candidate
@@ -18,6 +18,9 @@ from lifoq.worker.gates.table import ROWS
 
 if TYPE_CHECKING:
     from lifoq.worker.gates.fair_share import FairShare
+
+ANY_TASK: Final = Candidate(task_id="", task_type="", created=0, expires_at=0)
+"""Stands for any task where gates about the worker are asked, which look at none."""
 
 
 class Pass:
@@ -225,11 +228,18 @@ class RunGates:
     def reasons(self, row: Candidate, now: int) -> list[tuple[str, str]]:
         """Return why the task waits: the names of the gates that are closed, and what they say, in
         the order of the table."""
-        before = (*self._of_task, *self._of_worker, *self._class_gates(row.task_type))
+        return [(gate.name, says) for gate, says in self.closed(row, now)]
+
+    def closed(self, row: Candidate | None, now: int) -> list[tuple[Gate, str]]:
+        """Return the gates that hold the task back, each with what it says, in the order of the
+        table. ``row``: None for those that hold back any task of the worker."""
+        asked, own = row or ANY_TASK, self._of_worker
+        if row is not None:
+            of_row = (*self._class_gates(row.task_type), *self._key_gates(row))
+            own = [*self._of_task, *self._of_worker, *of_row]
+        found = _closed(own, asked, now)  # without the lock, which ``claiming`` takes itself
         with self._gates.lock:
-            gates = (*before, *self._key_gates(row), *self._gates.of(row.task_type))
-            closed = [gate for gate in gates if gate.wait(row, now) > 0]
-            return [(gate.name, gate.why(row, now)) for gate in closed]
+            return found + _closed(self._gates.of(asked.task_type), asked, now)
 
     def refuses(self, row: Candidate, claim: Claim | None, now: int) -> str | None:
         """Return the name of the gate for which a task that has entered must not begin after all;
@@ -292,6 +302,11 @@ def _are_open(gates: list[Gate], row: Candidate, now: int) -> bool:
         if gate.wait(row, now) > 0:
             return False
     return True
+
+
+def _closed(gates: list[Gate], row: Candidate, now: int) -> list[tuple[Gate, str]]:
+    """Return the gates that hold the task back, each with what it says."""
+    return [(gate, gate.why(row, now)) for gate in gates if gate.wait(row, now) > 0]
 
 
 def _poll_wait(gates: list[Gate], now: int) -> float:

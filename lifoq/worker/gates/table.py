@@ -45,7 +45,7 @@ class Row:
     def make(self, setup: Any, kind: TaskType | None = None) -> Gate:
         """Make the gate."""
         gate: Gate = import_module(f"{__package__}.{self.name}").make(setup, kind)
-        gate.name = self.name
+        gate.name, gate.about = self.name, self.about
         return gate
 
 

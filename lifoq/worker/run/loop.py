@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from lifoq.basics.host import MICROSECONDS, Mailbox, OutOfThreads, microseconds
 from lifoq.errors import DamagedTask, Fail, KeyBusy, NotClaimed
@@ -59,6 +59,10 @@ from lifoq.worker.run.attempt_threads import AttemptThreads
 from lifoq.worker.run.circuit_breaker import CircuitBreaker
 from lifoq.worker.run.report import ProcessUnusable, RunReport
 from lifoq.worker.run.tally import Tally
+
+if TYPE_CHECKING:
+    from lifoq.health.worker_notes import Hold
+    from lifoq.worker.run.held_back import HeldBack
 
 RENEW_AGAIN: Final = 1.0
 """Seconds until a heartbeat that was not confirmed is sent again."""
@@ -166,6 +170,8 @@ class Run:
         """The answer to the question at the end, if tasks wait; None until it has come."""
         self._noting = False
         """True while a note for producers is on its way."""
+        self._held_back: HeldBack | None = None
+        """Asks why tasks wait, from the first note on."""
 
     def _gate_setup(self) -> RunSetup:
         return RunSetup(
@@ -550,8 +556,16 @@ class Run:
         starts = self._tally.to_note(now, least=least)
         if starts is not None:
             self._noting = True
-            about = partial(self._process.noted, ended=ended)
+            held = self._why_tasks_wait(now, ended=ended)
+            about = partial(self._process.noted, ended=ended, held=held)
             self._try(partial(self._calls.note, starts, self._kept, about=about, ended=ended))
+
+    def _why_tasks_wait(self, now: int, *, ended: bool) -> "tuple[Hold, ...]":
+        if self._held_back is None:
+            from lifoq.worker.run.held_back import HeldBack  # noqa: PLC0415 - not at a cold start
+
+            self._held_back = HeldBack(self._process.store.now)
+        return self._held_back.look(self._gates, self._poller.heads, now, ended=ended)
 
     def _note_last_starts(self, now: int, *, least: float) -> None:
         """Note what was started, and wait for that: the process may be frozen once the run is
