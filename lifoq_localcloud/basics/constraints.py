@@ -28,6 +28,8 @@ class Constraints:
     """False where the service has a sentence of its own for names."""
     enum_orders: Mapping[str, str] = field(default_factory=dict)
     """An enum's values, by the shape's name, in an order that the model does not have."""
+    in_any_case: frozenset[str] = frozenset()
+    """The shapes' names of enums whose values may be written in small letters, too."""
     _compiled: dict[Shape, Check | None] = field(default_factory=dict, repr=False, compare=False)
     """The rules of each operation, by the shape of its input."""
 
@@ -177,6 +179,8 @@ class _Compiler:
         if not values and pattern is None:
             return None
         known = frozenset(values)
+        if shape.name in self._words.in_any_case:
+            known |= {value.lower() for value in values}
 
         def check(value: Any, path: str) -> Iterator[str]:
             if known and not (isinstance(value, str) and value in known):

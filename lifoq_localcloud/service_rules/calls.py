@@ -120,7 +120,8 @@ _MALFORMED: Final = {"query": "MalformedInput", "rest-xml": "MalformedXML"}
 
 _PARAMETER: Final = re.compile(r"at '([^.']+)")
 
-_WORDS: Final = Constraints()
+_WORDS: Final = Constraints(in_any_case=frozenset({"ChecksumMode"}))
+"""Apache Arrow's S3 client, by which Spark reads exports, asks for checksums in small letters."""
 
 
 def check(operation: OperationModel, asked: dict[str, Any]) -> None:
