@@ -160,9 +160,10 @@ def meant(value: Any, key: str = "") -> Any:
 @pytest.mark.parametrize(("operation", "code", "told", "call"), rows("refused_alone.txt"))
 def test_a_call_that_is_wrong_whatever_there_is_is_refused(operation, code, told, call):
     service, _, name = operation.partition(".")
-    with pytest.raises(RefusedError, match=re.escape(told)) as refused:
+    with pytest.raises(RefusedError) as refused:
         calls.check(get_service_model(service).operation_model(name), call)
     assert refused.value.code == code
+    assert told in str(refused.value)
 
 
 @pytest.mark.parametrize(
