@@ -17,6 +17,7 @@ from lifoq.items import quota_table
 from lifoq.items.schema import MAX_PAYLOAD_BYTES
 from lifoq.worker.backlog import claim_order, poll_facts, view, view_index
 from lifoq.worker.gates.quotas import quota
+from lifoq.worker.handlers.emitted import EMIT_APART
 from lifoq_cdk import LongTasks, TaskCode, functions, ingest, long_tasks, worker_scaling, workers
 from lifoq_functions.ingest import put_aside
 from tests.docs.test_docs import ROOT
@@ -115,6 +116,7 @@ def measured() -> Iterator[tuple[str, str]]:
     yield "docs/how-to/per-key.md", f"[{KEYED} write units in place of {AT_ONCE}]"
 
     page = "docs/cost.md"
+    parts = f"parts that are emitted (every {EMIT_APART} s at most)"
     for name, units in {
         "put": UNITS["put"],
         "claim": UNITS["claim"],
@@ -123,7 +125,7 @@ def measured() -> Iterator[tuple[str, str]]:
         "retry: back off, fall due, claim": UNITS["retry later"]
         + UNITS["fall due"]
         + UNITS["claim"],
-        "heartbeat (every 10 s), checkpoint": UNITS["heartbeat"],
+        f"heartbeat (every 10 s), checkpoint, {parts}": UNITS["heartbeat"],
         "put again under a known id": UNITS["put again under a known id"],
         "shed: the sweep deletes it": UNITS["shed at its deadline"],
     }.items():
