@@ -324,6 +324,7 @@ class Pages:
             parts=_parts(task),
             most=SHOWN_AT_ONCE,
             has_log=self._subject.logs is not None,
+            why=self._queue.explain(task_id) if task.waiting else None,
         )
 
     def task_json(self, request: Request) -> Response:

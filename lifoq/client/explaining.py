@@ -90,7 +90,7 @@ def tasks(store: Store, task_type: str | None, limits: "SharedLimits | None") ->
     reasons = (*_of_queue(store, notes, now), *_of_types(notes, task_type), *_told(notes, now))
     number = _number(count, f"task{whose}", f"tasks{whose}")
     waits = "waits" if count == Count(value=1, capped=False) else "wait"
-    since = "" if oldest is None else f", the oldest since {_ago(now, oldest)}"
+    since = "" if oldest is None else f", the oldest for {_for(now, oldest)}"
     why = reasons[0].told(now) if reasons else _NOTHING_KNOWN
     return Explanation(
         task_type=task_type, summary=f"{number} {waits}{since}: {why}.", reasons=reasons
@@ -193,7 +193,7 @@ def _of_queue(store: Store, notes: _Notes, now: int) -> Iterator[Reason]:
         elif latest.ended and now - latest.at < TELLS_OF_WORK * MICROSECONDS:
             said = f"the latest worker ended {_ago(now, latest.at)}"
         else:
-            said = f"no worker has told of itself since {_ago(now, latest.at)}"
+            said = f"no worker has told of itself for {_for(now, latest.at)}"
         yield Reason(
             name="no_worker",
             says=f"no worker is at work, as far as the table tells: {said}",
@@ -239,7 +239,7 @@ def _of_key(store: Store, notes: _Notes, task_id: str, now: int) -> Iterator[Rea
             says=f"its key {notes.key} is busy: task{'s' if many else ''} {names} of the same key "
             f"{'are' if many else 'is'} at work",
             since=min((at for at in since if isinstance(at, int)), default=None),
-            ends="the end of one of them" if many else "its end",
+            ends="the end of one of them" if many else f"the end of task {names}",
         )
     for slot in slots:
         starts_at = key_slots.next_start(slot)
@@ -305,7 +305,7 @@ def _of_shared_limits(notes: _Notes, now: int) -> Iterator[Reason]:
 def _waits(reasons: Iterable[Reason], now: int, *, since: int) -> str:
     first = next(iter(reasons), None)
     why = _NOTHING_KNOWN if first is None else first.told(now)
-    return f"It has waited for {spoken(max(0, now - since) / MICROSECONDS)}: {why}."
+    return f"It has waited for {_for(now, since)}: {why}."
 
 
 def _at_work(store: Store, found: Task, now: int) -> str:
@@ -313,8 +313,8 @@ def _at_work(store: Store, found: Task, now: int) -> str:
     notes = worker_notes.of(store.table.get(NOTE))
     place = next((f" ({note.place})" for note in notes if note.worker == name), "")
     who = "a worker" if name is None else f"worker {name}{place}"
-    since = "" if found.taken_at is None else f" since {_ago(now, found.taken_at)}"
-    begun = f"It is at work{since}, attempt {found.attempts}, on {who}"
+    since = "" if found.taken_at is None else f" for {_for(now, found.taken_at)}"
+    begun = f"It has been at work{since}, in attempt {found.attempts}, on {who}"
     lease = found.lease_expires
     if lease is None:
         return f"{begun}."
@@ -357,7 +357,11 @@ def _error(found: Task) -> str:
 
 
 def _ago(now: int, moment: int) -> str:
-    return f"{spoken(max(0, now - moment) / MICROSECONDS)} ago"
+    return f"{_for(now, moment)} ago"
+
+
+def _for(now: int, moment: int) -> str:
+    return spoken(max(0, now - moment) / MICROSECONDS)
 
 
 def _number(count: Count, one: str, many: str) -> str:

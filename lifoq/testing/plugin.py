@@ -1,16 +1,13 @@
 """Fixtures for pytest, which finds them wherever lifoq is installed."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from lifoq.client.queue import Queue
 from lifoq.testing.hosts import TurnableHost
-from lifoq.testing.schedules import fire_schedules
-from lifoq.worker.handlers.registry import REGISTRY
-from lifoq.worker.processor import Processor
-from lifoq.worker.run.report import RunReport
-from lifoq.worker.settings import WorkerSettings
+from lifoq.testing.runs import Runs
 
 
 @pytest.fixture
@@ -41,25 +38,31 @@ def lifoq_queue(lifoq_host: TurnableHost) -> Queue:
 
 
 @pytest.fixture
-def lifoq_run(lifoq_queue: Queue, lifoq_host: TurnableHost) -> Callable[[], RunReport]:
+def lifoq_run(lifoq_queue: Queue, lifoq_host: TurnableHost) -> Runs:
     """Runs the tasks that can run by now, with the task types that are registered, plain or async,
     and returns the ``RunReport``. Tasks of other types wait. A task that waits for its retry, or is
     delayed, runs once the clock has been turned. Schedules that are due fire first, each once.
+
+    ``lifoq_run.why(task_id)`` says why the latest run did not start a task, and the report of a
+    test that fails says it of the tasks that wait.
 
     Examples:
         def test_a_device_is_checked(lifoq_queue, lifoq_run):
             lifoq_queue.put("device.check", {"device": "d-17"}, task_id="d-17")
             assert lifoq_run().succeeded == 1
             assert lifoq_queue.wait("d-17", timeout=1) == {"device": "d-17"}
+            assert lifoq_run.why("d-17").startswith("It is done")
     """
 
-    def run() -> RunReport:
-        fire_schedules(lifoq_queue)
-        # A type for `lifoq work` may take longer than a processor lets its tasks take by default.
-        longest = max((kind.timeout or 0.0 for kind in REGISTRY), default=0.0)
-        settings = WorkerSettings(
-            linger=0, task_timeout=max(longest, WorkerSettings().task_timeout)
-        )
-        return Processor(lifoq_queue.store, REGISTRY, settings, host=lifoq_host).run()
+    return Runs(lifoq_queue, lifoq_host)
 
-    return run
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Add to the report of a failing test with ``lifoq_run`` why tasks wait."""
+    outcome: Any = yield
+    report, run = outcome.get_result(), getattr(item, "funcargs", {}).get("lifoq_run")
+    if report.when == "call" and report.failed and isinstance(run, Runs):
+        told = run.waiting()
+        if told:
+            report.sections.append(("lifoq: why tasks wait", told))

@@ -11,6 +11,7 @@ from typing import Final
 
 from lifoq.basics.host import SYSTEM, Host
 from lifoq.errors import StoreUnavailable
+from lifoq.store.candidate import Candidate
 from lifoq.store.store import Store
 from lifoq.worker.handlers.registry import Registry
 from lifoq.worker.process_state import ProcessState
@@ -66,6 +67,8 @@ class Processor:
         )
         self._host = host
         self._serving: Run | None = None
+        self._latest: Run | None = None
+        """The run that ``run`` began last, which knows why a task waits."""
         self._grace: float | None = None
         """Seconds that ``stop`` leaves to handlers; None until it was called. Written by ``stop``,
         in any thread."""
@@ -104,9 +107,10 @@ class Processor:
         """
         self._process.check_time_limit(time_limit)
         with self._host.invocation():
-            return self._run(
+            self._latest = self._run(
                 time_limit=time_limit, woken_at=woken_at, on_progress=on_progress
-            ).execute()
+            )
+            return self._latest.execute()
 
     def serve(self, *, on_progress: Callable[[RunReport], None] = lambda _: None) -> RunReport:
         """Work until ``stop`` is called, and go on polling an empty queue: for a process that is
@@ -154,6 +158,11 @@ class Processor:
         self._grace = grace
         if self._serving is not None:
             self._serving.stop(grace)
+
+    def reasons(self, row: Candidate) -> list[tuple[str, str]]:
+        """Return why the latest ``run`` does not start a task: the names of the gates that hold it
+        back, and what they say. ``row``: the task's row of the index."""
+        return [] if self._latest is None else self._latest.reasons(row)
 
     @property
     def idle(self) -> bool:

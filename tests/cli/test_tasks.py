@@ -68,6 +68,22 @@ def test_stats_show_what_workers_found_for_adaptive_types(queue, lifoq, answer):
     )
 
 
+def test_explain_says_why_a_task_waits_to_people_and_programs(queue, lifoq, answer):
+    queue.put("a", task_id="t")
+    queue.put("a", task_id="newer")
+    printed = lifoq("explain", "t")[1]
+    assert "no worker is at work, as far as the table tells" in printed.splitlines()[0]
+    assert "2. 1 newer task stands before it, and the newest come first" in printed.splitlines()
+    assert "   it ends with a worker that starts" in printed.splitlines()
+    told = answer("explain", "t")
+    assert (told["task_id"], told["task_type"], told["status"]) == ("t", "a", "PENDING")
+    assert [reason["name"] for reason in told["reasons"]] == ["no_worker", "order"]
+    assert lifoq("explain", "--type", "b")[1] == "No task of type b waits.\n"
+    assert lifoq("explain")[1].startswith("2 tasks wait, the oldest for ")
+    status, printed, _ = lifoq("explain", "nobody")
+    assert (status, printed.startswith("There is no such task")) == (1, True)
+
+
 def test_get_and_cancel_take_an_id(queue, lifoq, answer):
     queue.put("a", {"x": "é"}, task_id="t")
     assert answer("get", "t")["payload"] == {"x": "é"}

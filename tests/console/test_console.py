@@ -326,6 +326,18 @@ class Logs:
         return self._found
 
 
+def test_the_page_of_a_task_that_waits_tells_why(queue, start):
+    queue.put("a", task_id="waits")
+    queue.put("a", task_id="newer")
+    console = start(queue)
+    shown = console.page("/task?id=waits")
+    assert "Why it waits It has waited for" in shown
+    assert "1 newer task stands before it, and the newest come first" in shown
+    assert "it ends with their starts, or their deadlines" in shown
+    fail(queue, "failed")
+    assert "Why it waits" not in console.page("/task?id=failed")
+
+
 def test_a_tasks_page_leads_to_its_log_once_it_was_begun(queue, start):
     line = LogLine(at=1_800_000_000_000_000, level="WARNING", text="<b>slow</b>\x1b", traceback="T")
     console = start(queue, logs=Logs(line, complete=False))

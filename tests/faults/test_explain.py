@@ -3,19 +3,26 @@ worker meets it, in virtual time."""
 
 from dataclasses import asdict, replace
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
 from lifoq import InvalidInput, NewTask, Queue, TaskError
 from lifoq.basics import jsontext
+from lifoq.basics.host import microseconds
 from lifoq.client.cells import Cells
+from lifoq.client.connection import SharedLimits
 from lifoq.client.explanation import Explanation
 from lifoq.health import pause_note, sweep_note, worker_notes
 from lifoq.health.pressure import NOTE
 from lifoq.health.worker_notes import MOST_TELLING, Hold
 from lifoq.items.change import Change
+from lifoq.items.quota_table import NONE, Amount, Renewal, SharedLimit
 from lifoq.items.schema import Attribute
+from lifoq.store.memory import MemoryTable
+from lifoq.store.quota_tables import QuotaTables
 from lifoq.store.store import Store
+from lifoq.testing import plugin
 from lifoq.testing.hosts import START, ManualHost
 from tests.conftest import on_dynamodb_too
 from tests.virtual.bench import Bench
@@ -110,7 +117,7 @@ def test_the_table_itself_tells_why_a_task_waits_the_worst_first(queue, host):
     assert told() == "nothing is known to hold it back, and a worker starts it within seconds."
     queue.put_many([NewTask(task_type="b", task_id=f"b{n}") for n in range(3)])
     assert told() == "3 newer tasks stand before it, and the newest come first."
-    assert queue.explain().summary.startswith("4 tasks wait, the oldest since 12 s ago: nothing")
+    assert queue.explain().summary.startswith("4 tasks wait, the oldest for 12 s: nothing")
     assert queue.explain(task_type="a").summary.startswith("1 task of type a waits, the oldest")
     assert queue.explain(task_type="c").summary == "No task of type c waits."
     queue.store.claim("b0", claim_id="w1:c", lease=30)
@@ -140,8 +147,8 @@ def test_what_does_not_wait_tells_what_became_of_it(queue, host, past):
         "failed": "It failed 14 s ago, in attempt 1: ValueError: boom. It runs again only if it is "
         "redriven.",
         "cancelled": "It was cancelled 14 s ago.",
-        "at work": "It is at work since 4 s ago, attempt 1, on worker w1 (laptop, process 7); its "
-        "lease lasts for 26 s more.",
+        "at work": "It has been at work for 4 s, in attempt 1, on worker w1 (laptop, process 7); "
+        "its lease lasts for 26 s more.",
         "expired": "It was shed: its deadline passed 4 s ago, and nobody starts it any more. It is "
         "deleted soon.",
         "delayed": "It is delayed until 2027-01-15T08:01:40Z, for 1 min 26 s more.",
@@ -184,3 +191,48 @@ def test_cells_are_explained_together_and_two_questions_at_once_are_refused():
     assert cells.explain(task_type="b").summary == "No task of type b waits."
     with pytest.raises(InvalidInput, match="leave one out"):
         one.explain("t", task_type="a")
+
+
+def test_a_failing_test_tells_why_tasks_did_not_run(lifoq_queue, lifoq_run):
+    lifoq_queue.put("no.such", task_id="t")
+    lifoq_queue.put("no.such", task_id="later", delay=60)
+    assert lifoq_run.why("t") == "It waits for the next run."
+    lifoq_run()
+    assert lifoq_run.why("t") == "It waits: the worker has no handler for task type no.such."
+    item = SimpleNamespace(funcargs={"lifoq_run": lifoq_run})
+    for failed in (False, True):
+        report = SimpleNamespace(when="call", failed=failed, sections=[])
+        hook = plugin.pytest_runtest_makereport(item)
+        next(hook)
+        with pytest.raises(StopIteration):
+            hook.send(SimpleNamespace(get_result=lambda report=report: report))
+        told = [text for _, text in report.sections]
+        assert bool(told) is failed
+    assert told[0].splitlines()[0] == f"t: {lifoq_run.why('t')}"
+    assert told[0].splitlines()[1].startswith("later: It is delayed until ")
+
+
+def test_a_limit_over_all_workers_that_is_used_up_is_told(host):
+    queue = Queue(
+        Store(MemoryTable(), host=host),
+        host=host,
+        shared_limits=SharedLimits(total_in_flight=2, rate_limit=None),
+    )
+    queue.put("a", task_id="t")
+    renewal = Renewal(
+        worker="w1",
+        number=1,
+        keeps=NONE,
+        wants=Amount(2, 0),
+        insists=False,
+        returns=0.0,
+        lease=microseconds(30),
+        renew=True,
+    )
+    tables = QuotaTables(queue.store, host=host)
+    tables.take("", SharedLimit(in_flight=2), renewal)
+    tables.take("a", SharedLimit(in_flight=3), replace(renewal, wants=Amount(1, 0)))
+    a_worker_tells(queue)
+    assert [one.says for one in queue.explain("t").reasons] == [
+        "the queue is at its limit over all workers: 2 of 2 places are held by 1 worker"
+    ]

@@ -201,6 +201,10 @@ class Run:
         self._conclude()
         return self._tally.report
 
+    def reasons(self, row: Candidate) -> list[tuple[str, str]]:
+        """Return why the run does not start a task, as ``RunGates.reasons``."""
+        return self._gates.reasons(row, self._host.monotonic())
+
     def stop(self, grace: float) -> None:
         """Ask the run to end. It may be called from any thread, or a signal's handler."""
         self._mailbox.put(Stop(grace))
