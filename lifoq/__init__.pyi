@@ -49,6 +49,7 @@ from lifoq.store.table import Count as Count
 from lifoq.worker.handlers.backoff import Backoff as Backoff
 from lifoq.worker.handlers.context import Context as Context
 from lifoq.worker.handlers.outcome import Done as Done
+from lifoq.worker.handlers.rate import Rate as Rate
 from lifoq.worker.handlers.registry import REGISTRY as REGISTRY
 from lifoq.worker.handlers.registry import Registry as Registry
 from lifoq.worker.handlers.registry import around_attempts as around_attempts

@@ -58,6 +58,8 @@ class RecurringTask:
     """The number of attempts that the task has, in place of its type's own number."""
     timeout: cdk.Duration | None = None
     """The time that one attempt may take, in place of its type's own time."""
+    weight: int | None = None
+    """The units that the task weighs, such as tokens: limits in units count them."""
     time_zone: cdk.TimeZone | str = cdk.TimeZone.ETC_UTC
 
     def __post_init__(self) -> None:

@@ -46,6 +46,7 @@ class AsyncProducer(Caller):
         head_start: Duration | None = None,
         max_attempts: int | None = None,
         timeout: Duration | None = None,
+        weight: int | None = None,
         task_token: str | None = None,
         traceparent: str | None = None,
         kick: bool = False,
@@ -71,6 +72,7 @@ class AsyncProducer(Caller):
                 number.
             timeout: The time that one attempt may take, in place of its type's own time. Seconds,
                 or a timedelta.
+            weight: The units that the task weighs, such as tokens: limits in units count them.
             task_token: The token of a Step Functions state that waits for the task's end.
             traceparent: The trace that the task belongs to, as the W3C writes it.
             kick: True wakes the queue's processor at once; see ``put``.
@@ -95,6 +97,7 @@ class AsyncProducer(Caller):
             head_start=head_start,
             max_attempts=max_attempts,
             timeout=timeout,
+            weight=weight,
             task_token=task_token,
             traceparent=traceparent,
             kick=kick,
@@ -167,6 +170,7 @@ class AsyncProducer(Caller):
         key: str | None = None,
         head_start: Duration | None = None,
         max_attempts: int | None = None,
+        weight: int | None = None,
         traceparent: str | None = None,
         kick: bool = True,
         while_waiting: bool = False,
@@ -184,6 +188,7 @@ class AsyncProducer(Caller):
                 most ``timeout``. Seconds, or a timedelta.
             max_attempts: The number of attempts that the task has, in place of its type's own
                 number.
+            weight: The units that the task weighs, such as tokens: limits in units count them.
             traceparent: The trace that the task belongs to, as the W3C writes it.
             kick: False leaves it to the stream to wake the queue's processor: on AWS some 125 ms
                 later. Without ``grant_call`` it is left to it anyhow.
@@ -212,6 +217,7 @@ class AsyncProducer(Caller):
                 key=key,
                 head_start=head_start,
                 max_attempts=max_attempts,
+                weight=weight,
                 traceparent=traceparent,
             ),
             timeout,

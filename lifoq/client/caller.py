@@ -26,6 +26,7 @@ class Caller(Producer):
         key: str | None = None,
         head_start: Duration | None = None,
         max_attempts: int | None = None,
+        weight: int | None = None,
         traceparent: str | None = None,
         kick: bool = True,
         while_waiting: bool = False,
@@ -50,6 +51,7 @@ class Caller(Producer):
                 most ``timeout``. Seconds, or a timedelta.
             max_attempts: The number of attempts that the task has, in place of its type's own
                 number.
+            weight: The units that the task weighs, such as tokens: limits in units count them.
             traceparent: The trace that the task belongs to, as the W3C writes it.
             kick: False leaves it to the stream to wake the queue's processor: on AWS some 125 ms
                 later. Without ``grant_call`` it is left to it anyhow.
@@ -78,6 +80,7 @@ class Caller(Producer):
                 key=key,
                 head_start=head_start,
                 max_attempts=max_attempts,
+                weight=weight,
                 traceparent=traceparent,
             ),
             timeout,

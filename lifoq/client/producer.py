@@ -29,6 +29,7 @@ class Producer(ABC):
         head_start: Duration | None = None,
         max_attempts: int | None = None,
         timeout: Duration | None = None,
+        weight: int | None = None,
         task_token: str | None = None,
         traceparent: str | None = None,
         kick: bool = False,
@@ -56,6 +57,7 @@ class Producer(ABC):
                 number.
             timeout: The time that one attempt may take, in place of its type's own time. Seconds,
                 or a timedelta.
+            weight: The units that the task weighs, such as tokens: limits in units count them.
             task_token: The token of a Step Functions state that waits for the task's end.
             traceparent: The trace that the task belongs to, as the W3C writes it.
             kick: True wakes the queue's processor at once, which on AWS spares a task that comes
@@ -84,6 +86,7 @@ class Producer(ABC):
                 head_start=head_start,
                 max_attempts=max_attempts,
                 timeout=timeout,
+                weight=weight,
                 task_token=task_token,
                 traceparent=traceparent,
             )

@@ -54,6 +54,8 @@ class IngestMapping:
     """The number of attempts."""
     timeout: str = "attributes.timeout"
     """The time of one attempt, in seconds."""
+    weight: str = "attributes.weight"
+    """The units that the task weighs."""
     traceparent: str = "attributes.traceparent"
     """The trace. A text that is no W3C traceparent counts as none."""
     if_exists: str = "'keep'"

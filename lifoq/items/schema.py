@@ -90,6 +90,8 @@ class Preview(StrEnum):
     """N: microseconds."""
     TIMEOUT = "timeout"
     """N: microseconds."""
+    WEIGHT = "weight"
+    """N: units, such as tokens."""
     ALONE = "alone"
     """N: 1 if the task is to share no call of a handler with others (see ``run.call``)."""
 

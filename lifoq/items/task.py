@@ -71,6 +71,8 @@ class NewTask:
     """The number of attempts that the task has, in place of its type's own number."""
     timeout: Duration | None = None
     """The time that one attempt may take, in place of its type's own time."""
+    weight: int | None = None
+    """The units that the task weighs, such as tokens: limits in units count them."""
     task_token: str | None = None
     """The token of a Step Functions state that waits for the task's end."""
     traceparent: str | None = None
@@ -313,6 +315,8 @@ class Task:
     """The number of attempts in place of its type's own number."""
     timeout: int | None = None
     """The time of one attempt in place of its type's own time, in microseconds."""
+    weight: int | None = None
+    """The units that the task weighs, as its put said."""
     payload_bytes: int = 0
     """The size of the payload's JSON in the item, in bytes; 0 if it lies in the queue's bucket."""
     preview: Mapping[str, Any] = field(default_factory=dict, hash=False)

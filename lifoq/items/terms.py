@@ -374,6 +374,14 @@ TERMS: Final = (
         attribute=Preview.TIMEOUT,
     ),
     Term(
+        name="weight",
+        rule=Count(),
+        sentence="The units that the task weighs, such as tokens: limits in units count them.",
+        more="They count where its type has `weight`. [Weights](how-to/weights.md).",
+        by_default="1",
+        attribute=Preview.WEIGHT,
+    ),
+    Term(
         name="task_token",
         rule=Text(MAX_TOKEN_BYTES),
         sentence="The token of a Step Functions state that waits for the task's end.",

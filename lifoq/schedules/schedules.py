@@ -54,6 +54,7 @@ class Schedules:
         head_start: Duration | None = None,
         max_attempts: int | None = None,
         timeout: Duration | None = None,
+        weight: int | None = None,
     ) -> Schedule:
         """Make a schedule, or change the one that has this name, and return it.
 
@@ -77,6 +78,7 @@ class Schedules:
             max_attempts: The number of attempts that a task has, in place of its type's own number.
             timeout: The time that one attempt may take, in place of its type's own time. Seconds,
                 or a timedelta.
+            weight: The units that a task weighs, such as tokens: limits in units count them.
 
         Raises:
             InvalidInput: The name, the times or a term is refused, or the one time has passed. The
@@ -105,6 +107,7 @@ class Schedules:
             head_start=_seconds(head_start),
             max_attempts=max_attempts,
             timeout=_seconds(timeout),
+            weight=weight,
         )
         self._store.check_new(task)
         event = jsontext.encode(event_of(task), "payload")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from lifoq.items.change import Change, Item, is_number
 from lifoq.items.schema import MAX_TASK_KEY_BYTES, MAX_TYPE_BYTES, Attribute, Preview
@@ -36,6 +36,12 @@ class Candidate:
         """The head start of the task: microseconds by which it stands ahead of its time."""
         head_start: int = self.preview.get(Preview.HEAD_START, 0)
         return head_start
+
+    @property
+    def weight(self) -> int:
+        """The units that the task weighs; 1 where its put says none."""
+        weight = self.preview.get(Preview.WEIGHT)
+        return weight if _whole(weight) and weight > 0 else 1
 
     @property
     def alone(self) -> bool:
@@ -104,5 +110,5 @@ def row_after(task: Task, change: Change) -> Item:
     return {str(name): value for name, value in {**left, **change.set}.items()}
 
 
-def _whole(value: object) -> bool:
+def _whole(value: object) -> TypeGuard[int]:
     return type(value) is int  # a bool is an instance of it, too

@@ -83,6 +83,7 @@ class ProcessState:
         state.check_timeouts()
         state.check_batches()
         state.check_hours()
+        state.check_units()
         return state
 
     @property
@@ -142,6 +143,17 @@ class ProcessState:
             f"outcomes, {total:g} s in all; give the run more than that, or tasks a shorter "
             "timeout",
         )
+
+    def check_units(self) -> None:
+        """Raise InvalidInput if limits are to hold over all workers that are counted by each
+        alone."""
+        for kind in self.registry if self.settings.shared_limits else ():
+            if kind.weight is not None:
+                problem = "cannot be beside shared_limits: units are counted by each worker alone"
+                raise InvalidInput(f"{kind.name}.weight", kind.weight, problem)
+            if len(kind.rates) > 1:
+                problem = "are several rates, and shared_limits takes one: leave out the others"
+                raise InvalidInput(f"{kind.name}.rate_limit", kind.rate_limit, problem)
 
     def check_hours(self) -> None:
         """Raise InvalidInput if the hours of a type are no window of the day."""

@@ -23,7 +23,7 @@ PAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "tasks.md": ("NewTask", "Task", "Status", "TaskError", "PastAttempt", "Ended", "Large"),
     "task-code.md": (
         *("task", "setup", "around_attempts", "Context", "Done", "Retry", "Busy", "Fail"),
-        *("Cancelled", "LeaseLost", "Backoff", "Registry", "REGISTRY"),
+        *("Cancelled", "LeaseLost", "Backoff", "Rate", "Registry", "REGISTRY"),
     ),
     "errors.md": (
         *("LifoqError", "InvalidInput", "QueueMisconfigured", "BadEnvironment"),

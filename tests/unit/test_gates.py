@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lifoq import InvalidInput, Processor, Queue, Registry, WorkerSettings
+from lifoq import InvalidInput, Processor, Queue, Rate, Registry, WorkerSettings
 from lifoq.items.change import Change
 from lifoq.items.quota_table import QUOTA_LASTS
 from lifoq.store.store import Store
@@ -22,7 +22,7 @@ from lifoq.worker.gates.gates import Gates, RunGates
 from lifoq.worker.gates.hours import Window
 from lifoq.worker.gates.quotas.renewals import Renewals
 from lifoq.worker.gates.quotas.state import RENEW_EVERY, RENEWAL_PATIENCE
-from lifoq.worker.gates.rate import Rate
+from lifoq.worker.gates.rate import Bucket
 from lifoq.worker.gates.refusals import PROBE_AFTER
 from lifoq.worker.gates.setup import RunSetup
 from lifoq.worker.handlers.registry import TaskType
@@ -82,7 +82,7 @@ def taken(gate: Gate, host: ManualHost, number: int) -> int:
 
 def test_a_rate_lets_a_seconds_worth_through_at_once_and_then_its_rate():
     host = ManualHost()
-    rate = Rate(5, now=host.monotonic())
+    rate = Bucket(5, now=host.monotonic())
     assert taken(rate, host, 100) == 5
     assert rate.wait(ROW, host.monotonic()) == pytest.approx(0.2)
     host.advance(0.19)
@@ -93,13 +93,13 @@ def test_a_rate_lets_a_seconds_worth_through_at_once_and_then_its_rate():
 
 def test_a_start_that_is_undone_can_be_made_again_and_late_lets_no_two_begin_together():
     host = ManualHost()
-    rate = Rate(0.5, now=host.monotonic())
+    rate = Bucket(0.5, now=host.monotonic())
     assert taken(rate, host, 1) == 1
-    rate.undo(None, after=0)
+    rate.undo(1, after=0)
     assert taken(rate, host, 9) == 1  # a claim that is answered late
     host.advance(2.1)
     assert taken(rate, host, 1) == 1
-    rate.undo(None, after=2.1)  # it was refused
+    rate.undo(1, after=2.1)  # it was refused
     assert taken(rate, host, 9) == 0
 
 
@@ -243,6 +243,20 @@ SITUATIONS = [
     ("slots", {"settings": {"in_flight": 2}}, fill_slots, {}, "the worker is at its limit: 2 of 2"),
     ("slots", {"in_flight": 1}, fill_slots, {}, "task type a is at its limit: 1 of 1"),
     ("rate", {"rate_limit": 3}, fill_slots, {}, "task type a starts 3 tasks per second"),
+    (
+        "rate",
+        {"rate_limit": (9, Rate(60, per="minute", of="tokens")), "weight": "tokens"},
+        fill_slots,
+        {},
+        "task type a starts 60 tokens per minute, and no more",
+    ),
+    (
+        "units",
+        {"units_in_flight": 3, "weight": "tokens"},
+        fill_slots,
+        {},
+        "task type a is at its limit: 3 of 3 tokens at work",
+    ),
     ("cooldown", {"cooldown": 9}, fail_one, {}, "has just failed: none starts for 9 s"),
     ("hours", {"hours": "00:00-00:01 Asia/Tokyo"}, lambda _w: None, {}, "00:00-00:01 Asia/Tokyo"),
     ("suspected_poison", {}, poison, {"suspected_poison": True}, "one by one"),

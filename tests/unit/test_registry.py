@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lifoq import InvalidInput, Processor, Queue, Registry, WorkerSettings
+from lifoq import InvalidInput, Processor, Queue, Rate, Registry, WorkerSettings
 from lifoq.worker.handlers.backoff import Backoff
 from lifoq.worker.handlers.registry import TaskType, Terms
 from lifoq.worker.known_types import Types
@@ -27,6 +27,8 @@ TERMS = {
     "batch": 5,
     "batch_wait": 0.5,
     "hours": "22:00-06:00",
+    "weight": "tokens",
+    "units_in_flight": 20_000,
 }
 """Each term of a task type, with a value that is not its default."""
 NO_TERMS = {"name", "handler", "timed", "is_async"}
@@ -67,6 +69,14 @@ def test_a_name_has_one_handler_which_stays_what_it_was():
         ({"rate_per_key": 1.0, "per_key": 2}, "a.per_key=2: cannot be beside rate_per_key"),
         ({"per_key": 101}, "a.per_key=101: is more than 100"),
         ({"cooldown": -1}, "a.cooldown=-1: "),
+        ({"weight": "tokens"}, "a.weight='tokens': is counted by no limit: give units_in_flight"),
+        ({"units_in_flight": 5}, "a.weight=None: .* give weight='tokens'"),
+        ({"units_in_flight": 0, "weight": "tokens"}, "a.units_in_flight=0: must be a whole"),
+        ({"rate_limit": Rate(5, of="rows"), "weight": "tokens"}, "give weight='rows'"),
+        ({"rate_limit": Rate(5, per="day")}, "a.rate_limit.per='day': must be 'second'"),
+        ({"rate_limit": (5, 0)}, "a.rate_limit=0.0: must be a number per second"),
+        ({"rate_limit": "5"}, "a.rate_limit='5': must be a number per second"),
+        ({"rate_limit": ()}, r"a.rate_limit=\(\): is empty"),
     ],
 )
 def test_a_limit_of_a_key_that_cannot_hold_is_refused_with_a_sentence(terms, sentence):

@@ -169,7 +169,8 @@ class Poller:
         """Return the first task that the gates let start, but for those that are ``shut`` by the
         limits of their type; None if there is none. The row stays in the view until ``starts``."""
         gates = self.gates
-        return self._next(lambda row: not shut(row) and gates.class_is_open(row, now), now)
+        row = self._next(lambda row: not shut(row) and gates.class_is_open(row, now), now)
+        return row and (self._awaited(row.task_type, now) or row)
 
     def next_like(self, row: Candidate, now: int) -> Candidate | None:
         """Return the first task of the same class, whose type may start; as ``next``."""
@@ -216,6 +217,19 @@ class Poller:
         return wants
 
     # Inside
+
+    def _awaited(self, task_type: str, now: int) -> Candidate | None:
+        """Return the task that starts before all others of its type, since it came first and had
+        no room. Newer ones may stand before it by now, and the view may have been built anew."""
+        row = self.gates.awaited(task_type)
+        if row is None:
+            return None
+        self._view.came_back(row)
+        may_start = self.gates.class_is_open(row, now) and self.gates.key_is_open(row, now)
+        if may_start and self._view.has(row) and self._startable([row], now):
+            return row
+        self.gates.awaits_no_more(task_type)
+        return None
 
     def _next(self, class_is_open: Callable[[Candidate], bool], now: int) -> Candidate | None:
         while (row := self._first(class_is_open, now)) is not None:

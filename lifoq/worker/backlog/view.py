@@ -112,6 +112,11 @@ class BacklogView:
         """Remember a task that the run itself returned to the queue, perhaps to its old place."""
         self._remember([row])
 
+    def has(self, row: Candidate) -> bool:
+        """Return True if the row is remembered."""
+        rows = self._classes.get(SchedulingClass.of(row))
+        return rows is not None and rows.has(self._key_of(row), _place(row))
+
     def drop(self, row: Candidate) -> None:
         """Forget a row: it is being claimed, or can never start."""
         self._classes[SchedulingClass.of(row)].drop(self._key_of(row), _place(row))

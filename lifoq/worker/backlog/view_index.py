@@ -79,6 +79,12 @@ class ViewIndex:
                 self._forgotten[key], _ = rows.pop(-1 - self._head)
         self._keep_first(key)
 
+    def has(self, key: Key, place: Place) -> bool:
+        """Return True if the row of a key at a place is remembered."""
+        rows = self._of_key.get(key, [])
+        at = bisect_left(rows, place, key=_at)
+        return at < len(rows) and rows[at][0] == place
+
     def drop(self, key: Key, place: Place) -> None:
         """Remove the row of a key at a place."""
         rows = self._of_key[key]

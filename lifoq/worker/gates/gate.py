@@ -99,7 +99,26 @@ class Gate:
         """Return the seconds for which the run should still wait for an answer; 0 if for none."""
         return 0.0
 
+    # Waiting for one task
+
+    def holds(self, row: Candidate) -> None:
+        """Note that the task is the next, and does not pass since this gate or another is
+        closed."""
+
+    @property
+    def awaited(self) -> Candidate | None:
+        """The task that passes before all others of its type, since it came first and had no
+        room; None if there is none."""
+        return None
+
+    def awaits_no_more(self) -> None:
+        """Let the others pass: the awaited task cannot start."""
+
     # Passing
+
+    def may_join(self, row: Candidate, now: int) -> bool:
+        """Return True if the task may share the call of one that has entered."""
+        return True
 
     def enter(self, row: Candidate, now: int) -> Any:
         """Let the task in, after ``wait`` has returned 0. What is returned comes back as ``token``
@@ -109,6 +128,11 @@ class Gate:
     def undo(self, token: Any, *, after: float, error: Exception | None = None) -> None:
         """Undo an ``enter`` that is so many seconds ago: the task was not started. ``error``: the
         reason, for gates about a key."""
+
+    def weighed(self, token: Any, weight: int, now: int) -> Any:
+        """Note what the tasks of the call weigh together, by what is known now. Return the token
+        from now on."""
+        return token
 
     def started(self, token: Any) -> None:
         """Note that the task is claimed, for gates about a key."""

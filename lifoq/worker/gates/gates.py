@@ -27,10 +27,38 @@ class Pass:
     """A task's passage through gates: it has entered them all, and leaves them all. A gate of the
     process is entered once for each call of a handler, which the tasks of a batch share."""
 
-    def __init__(self, gates: "Gates", entered: list[tuple[Gate, Any]], now: int) -> None:
+    def __init__(
+        self, gates: "Gates", entered: list[tuple[Gate, Any]], weights: dict[str, int], now: int
+    ) -> None:
+        """``weights``: of each task of the call, by its id; empty if its type has no weight."""
         self._gates = gates
         self._entered = entered
+        self._weights = weights
         self._since = now
+
+    def join(self, row: Candidate, now: int) -> bool:
+        """Let another task of the same batch in. Return False if it has to wait for the next
+        call."""
+        if not self._weights:
+            return True
+        with self._gates.lock:
+            if not all(gate.may_join(row, now) for gate, _ in self._entered):
+                return False
+            self._weigh({**self._weights, row.task_id: row.weight}, now)
+        return True
+
+    def weighed(self, task_id: str, weight: int) -> None:
+        """Note what a task of the call weighs in truth; 0 if it leaves the call. Nothing happens
+        once the handler has returned."""
+        if not self._weights:
+            return
+        with self._gates.lock:
+            self._weigh({**self._weights, task_id: weight}, self._gates.host.monotonic())
+        self._gates.tell_free()
+
+    def _weigh(self, weights: dict[str, int], now: int) -> None:
+        self._weights, whole = weights, sum(weights.values())
+        self._entered = [(gate, gate.weighed(token, whole, now)) for gate, token in self._entered]
 
     def undo(self) -> None:
         """Leave, since no task was started."""
@@ -51,6 +79,7 @@ class Pass:
         with self._gates.lock:
             for gate, token in self._entered:
                 gate.leave(token, left)
+            self._entered = []
         self._gates.tell_free()
 
 
@@ -101,10 +130,27 @@ class Gates:
             gates = self.of(row.task_type)
             closed = [gate for gate in gates if gate.wait(row, now) > 0]
             if closed:
+                for gate in closed:
+                    gate.holds(row)
                 if all(gate.can_grow for gate in closed):
                     all(gate.ask(now) for gate in closed)  # none after one that cannot have more
                 return None
-            return Pass(self, [(gate, gate.enter(row, now)) for gate in gates], now)
+            kind = self.setup.registry.get(row.task_type)
+            weighs = kind is not None and kind.weight is not None
+            weights = {row.task_id: kind.weight_of(row)} if kind and weighs else {}
+            return Pass(self, [(gate, gate.enter(row, now)) for gate in gates], weights, now)
+
+    def awaited(self, task_type: str) -> Candidate | None:
+        """Return the task that passes before all others of its type; None if there is none."""
+        with self.lock:
+            awaited = (gate.awaited for gate in self._of_type.get(task_type, ()))
+            return next((row for row in awaited if row is not None), None)
+
+    def awaits_no_more(self, task_type: str) -> None:
+        """Let the others of the type pass: its awaited task cannot start."""
+        with self.lock:
+            for gate in self._of_type.get(task_type, ()):
+                gate.awaits_no_more()
 
     def asked(self, task_type: str, now: int) -> bool:
         """Return True if more room was asked for, and the answer is still worth to be waited for.
@@ -220,6 +266,14 @@ class RunGates:
         """Return the seconds until a task of the row's key may start; inf until something
         happens."""
         return max((gate.wait(row, now) for gate in self._key_gates(row)), default=0.0)
+
+    def awaited(self, task_type: str) -> Candidate | None:
+        """Return the task that passes before all others of its type; None if there is none."""
+        return self._gates.awaited(task_type)
+
+    def awaits_no_more(self, task_type: str) -> None:
+        """Let the others of the type pass: its awaited task cannot start."""
+        self._gates.awaits_no_more(task_type)
 
     def asked(self, row: Candidate, now: int) -> bool:
         """Return True if nobody knows yet whether the row may start: more room was asked for."""

@@ -19,7 +19,9 @@ def make(setup: ProcessSetup, kind: TaskType | None) -> Quota:
     if kind is None:
         shared = SharedLimit(in_flight=settings.total_in_flight, rate=settings.rate_limit)
     else:
-        shared = SharedLimit(in_flight=kind.in_flight, rate=kind.rate_limit)
+        shared = SharedLimit(
+            in_flight=kind.in_flight, rate=kind.rates[0].per_second if kind.rates else None
+        )
     return Quota(
         "" if kind is None else kind.name,
         shared,

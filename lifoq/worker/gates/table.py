@@ -164,6 +164,14 @@ ROWS: Final = (
         says="The worker has started as many tasks of the type as its `rate_limit` allows.",
     ),
     Row(
+        name="units",
+        about=About.TYPE,
+        keeps=True,
+        on=lambda _, kind: kind.units_in_flight is not None,
+        says="Tasks of the type are at work that weigh as much as `units_in_flight` allows; or a "
+        "heavy one comes first, and is waited for.",
+    ),
+    Row(
         name="cooldown",
         about=About.TYPE,
         keeps=True,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from lifoq.basics.host import MICROSECONDS, Host
+from lifoq.basics.numbers import check_count
 from lifoq.errors import BlocksOthers, Cancelled, LeaseLost
 from lifoq.items.task import Task
 from lifoq.store.worker_writes import WorkerWrites
@@ -38,12 +39,14 @@ class Context:
         ends_at: int,
         async_handlers: "AsyncHandlers | None" = None,
         answers: dict[str, Any] | None = None,
+        weighed: Callable[[int], None] | None = None,
     ) -> None:
         """Make the context of an attempt, as the worker does. ``lease`` tells the seconds for which
         the task may be leased now. ``ends_at``: when the attempt counts as timed out, in
         microseconds of the host's monotonic clock. ``async_handlers``: the event loop of the
         handler; None if it is not async. ``answers``: takes in the answers of a batch's
-        handler, by task id; None if the handler takes one task."""
+        handler, by task id; None if the handler takes one task. ``weighed``: takes what the
+        task weighs in truth; None if its type has no weight."""
         self.task_id: str = task.task_id
         """The id of the task."""
         self.task_type: str = task.task_type
@@ -70,6 +73,7 @@ class Context:
         self._cancelled = threading.Event()
         self._async_handlers = async_handlers
         self._answers = answers
+        self._weighed = weighed
         self._emitted: Emitted | None = None
         self._checkpoints = False
         """True once the attempt has kept a checkpoint of its own."""
@@ -224,6 +228,29 @@ class Context:
         if self._answers is None:
             raise TypeError("answer() is for handlers with batch: return the result, or raise")
         self._answers[self.task_id] = answer
+
+    def weighed(self, weight: int) -> None:
+        """Say what the task weighs in truth, as the answer of a language model tells it. The
+        difference to what was known before is taken from, or given back to, the limits of its type
+        in units. For async handlers, too: it waits for nothing.
+
+        Args:
+            weight: The units of this attempt, from 0 on. What is said last counts.
+
+        Raises:
+            InvalidInput: The weight is no whole number.
+            TypeError: The type has no ``weight``.
+
+        Examples:
+            >>> @task("question.answer", weight="tokens", units_in_flight=20_000)
+            ... def answer(question, context):
+            ...     said = ask_model(question)
+            ...     context.weighed(said["total_tokens"])
+        """
+        if self._weighed is None:
+            raise TypeError("weighed() is for task types with weight: give weight, and a limit")
+        check_count("weight", weight, least=0)
+        self._weighed(weight)
 
     async def aheartbeat(self) -> None:
         """Extend the lease: ``heartbeat`` for async handlers.

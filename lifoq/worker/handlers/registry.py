@@ -4,11 +4,12 @@ it."""
 import copy
 import functools
 import inspect
+import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from lifoq.basics.numbers import check_count, check_rate, check_seconds
 from lifoq.errors import InvalidInput
@@ -18,6 +19,9 @@ from lifoq.items.terms import check_name
 from lifoq.store.candidate import Candidate
 from lifoq.worker.handlers.backoff import Backoff
 from lifoq.worker.handlers.context import Context
+
+if TYPE_CHECKING:
+    from lifoq.worker.handlers.rate import Rate, RateLimit  # not where no type has one
 
 Handler = Callable[[Any, Context], Any]
 """Takes the payload and the context; returns a JSON value, or Done with follow-up tasks: at once,
@@ -74,15 +78,20 @@ class Terms:
         if self.per_key is not None and self.per_key > MOST_PER_KEY:
             problem = f"is more than {MOST_PER_KEY}; leave it out where so many may run at a time"
             raise InvalidInput(f"{of}per_key", self.per_key, problem)
-        for name in ("rate_limit", "rate_per_key"):
-            if getattr(self, name) is not None:
-                check_rate(f"{of}{name}", getattr(self, name))
+        self.check_rate_limit(f"{of}rate_limit")
+        if self.rate_per_key is not None:
+            check_rate(f"{of}rate_per_key", self.rate_per_key)
         self._check_rate_per_key(of)
         if self.cooldown is not None:
             check_seconds(f"{of}cooldown", self.cooldown)
         if not isinstance(self.adaptive_concurrency, bool):
             name = f"{of}adaptive_concurrency"
             raise InvalidInput(name, self.adaptive_concurrency, "must be True or False")
+
+    def check_rate_limit(self, name: str) -> None:
+        """Raise InvalidInput, by the ``name`` of the field, where the rate is out of bounds."""
+        if self.rate_limit is not None:
+            check_rate(name, self.rate_limit)
 
     def _check_rate_per_key(self, of: str) -> None:
         if self.rate_per_key is None:
@@ -107,6 +116,9 @@ class TaskType(Terms):
     handler: Callable[[Any, Any], Any]
     """The function that runs a task, with whatever surrounds it: a Handler; with ``batch``, a
     BatchHandler."""
+    rate_limit: "RateLimit | None" = None  # type: ignore[assignment]  # of targets, a number
+    """The rates at which tasks of this type start: on one processor; with shared limits, on all
+    together."""
     backoff: Backoff | None = None
     """The wait before a retry; None leaves it to the worker's settings."""
     timeout: float | None = None
@@ -122,12 +134,47 @@ class TaskType(Terms):
     """Seconds for which a task waits, from its put on, until its batch is full."""
     hours: str | None = None
     """The window of the day in which tasks of this type start; None: always."""
+    weight: str | None = None
+    """The name of the unit in which its tasks are weighed; None if they are not."""
+    units_in_flight: int | None = None
+    """Units that tasks of this type weigh together that one processor runs at a time."""
 
     def __post_init__(self) -> None:
         self.check_terms(f"{self.name}.")
         if self.timeout is not None:
             check_seconds(f"{self.name}.timeout", self.timeout)
         self._check_batch()
+        self._check_weight()
+
+    def check_rate_limit(self, name: str) -> None:
+        """Raise InvalidInput, by the ``name`` of the field, where a rate is out of bounds."""
+        if self.rate_limit is not None:
+            from lifoq.worker.handlers.rate import rates_of  # noqa: PLC0415 - as below
+
+            rates_of(name, self.rate_limit)
+
+    @functools.cached_property
+    def rates(self) -> "tuple[Rate, ...]":
+        """The rates at which its tasks start; none where no rate limits them."""
+        if self.rate_limit is None:
+            return ()
+        from lifoq.worker.handlers.rate import rates_of  # noqa: PLC0415 - not where no type has one
+
+        return rates_of("rate_limit", self.rate_limit)
+
+    @functools.cached_property
+    def most_units(self) -> float:
+        """The heaviest task that can ever start, in units; inf where no limit counts them."""
+        of_rates = (rate.number for rate in self.rates if rate.of is not None)
+        return min([math.inf if self.units_in_flight is None else self.units_in_flight, *of_rates])
+
+    def is_too_heavy(self, row: Candidate) -> bool:
+        """Return True if the task could never start: a limit is smaller than the task."""
+        return self.weight is not None and row.weight > self.most_units
+
+    def weight_of(self, row: Candidate) -> int:
+        """Return the units that a task takes. One that is too heavy takes none: it fails."""
+        return 0 if self.is_too_heavy(row) else row.weight
 
     @functools.cached_property
     def key_limit(self) -> KeyLimit | None:
@@ -135,6 +182,23 @@ class TaskType(Terms):
         if self.per_key is None and self.rate_per_key is None:
             return None
         return KeyLimit(per_key=self.per_key, rate=self.rate_per_key)
+
+    def _check_weight(self) -> None:
+        units = {rate.of for rate in self.rates if rate.of is not None}
+        if self.weight is not None:
+            check_name(f"{self.name}.weight", self.weight, MAX_TYPE_BYTES)
+            if self.units_in_flight is None and not units:
+                problem = (
+                    "is counted by no limit: give units_in_flight, or rate_limit=Rate(…, "
+                    f"of={self.weight!r})"
+                )
+                raise InvalidInput(f"{self.name}.weight", self.weight, problem)
+        if self.units_in_flight is not None:
+            check_count(f"{self.name}.units_in_flight", self.units_in_flight)
+            units.add(self.weight or "tokens")
+        for unit in units - {self.weight}:
+            problem = f"is not the unit of a limit that counts {unit}: give weight={unit!r}"
+            raise InvalidInput(f"{self.name}.weight", self.weight, problem)
 
     def _check_batch(self) -> None:
         field, wait_field = f"{self.name}.batch", f"{self.name}.batch_wait"
@@ -220,7 +284,7 @@ class Registry:
         backoff: Backoff | None = None,
         timeout: float | None = None,
         in_flight: int | None = None,
-        rate_limit: float | None = None,
+        rate_limit: "RateLimit | None" = None,
         per_key: int | None = None,
         rate_per_key: float | None = None,
         cooldown: float | None = None,
@@ -228,6 +292,8 @@ class Registry:
         batch: int | None = None,
         batch_wait: float = 0.0,
         hours: str | None = None,
+        weight: str | None = None,
+        units_in_flight: int | None = None,
     ) -> Callable[[AnyHandler], AnyHandler]:
         """Decorate the function that runs the tasks of a type: a function of payload and context,
         plain or async, that returns a JSON value or ``Done``; with ``batch``, of lists of them.
@@ -240,7 +306,8 @@ class Registry:
                 as failed. None: the queue's ``task_timeout``.
             in_flight: The tasks of this type that run at a time, over all workers if limits are
                 shared. None: as many as the worker runs in all.
-            rate_limit: The tasks of this type that start per second, likewise. None: no limit.
+            rate_limit: The tasks of this type that start per second, likewise; or a ``Rate``; or
+                several rates beside each other, as a tuple. None: no limit.
             per_key: The tasks of this type with the same ``key`` that are TAKEN at a time, over all
                 workers; 100 at the most. None: no limit.
             rate_per_key: The tasks of this type with the same ``key`` that start per second, over
@@ -259,6 +326,10 @@ class Registry:
             hours: The window of the day in which tasks of this type start, such as ``22:00-06:00``
                 (of UTC) or ``08:00-18:00 Europe/Zurich``. A task waits for it, until its deadline.
                 It is read when a worker begins. None: at any time.
+            weight: The unit in which the tasks of this type are weighed, such as ``"tokens"``. A
+                task weighs what its put says (``weight``), else 1. None: they are counted.
+            units_in_flight: The units of all tasks of this type that one worker runs at a time.
+                None: no limit.
 
         Raises:
             InvalidInput: A term is out of bounds, the type has a handler already, or the handler is
@@ -298,6 +369,8 @@ class Registry:
                 batch=batch,
                 batch_wait=batch_wait,
                 hours=hours,
+                weight=weight,
+                units_in_flight=units_in_flight,
             )
             return handler
 

@@ -212,6 +212,7 @@ class AttemptThreads:
             ends_at=times_out_at,
             async_handlers=call.async_handlers,
             answers=None if kind.batch is None else call.answers,
+            weighed=None if kind.weight is None else partial(call.weighed, task.task_id),
         )
         return Attempt(
             claim=claim,

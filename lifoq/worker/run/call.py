@@ -95,6 +95,9 @@ class Call(Generic[Attempt]):
             self._note_if_it_hangs()
             unused = not self._members and not self._over
             self._over = self._over or unused
+            others_stay = bool(self._members)
+        if others_stay:
+            self._passed.weighed(task_id, 0)
         if unused and self._hangs:
             self._free(Left())
         elif unused:
@@ -115,6 +118,10 @@ class Call(Generic[Attempt]):
             self._closed = True
             joined, self._joined = self._joined, {}
         return [joined[task_id] for task_id in self._task_ids if task_id in joined]
+
+    def weighed(self, task_id: str, weight: int) -> None:
+        """Note what a task weighs in truth."""
+        self._passed.weighed(task_id, weight)
 
     def returned(self, left: Left) -> None:
         """Free the slot: the handler has returned, and leaves the gates so."""

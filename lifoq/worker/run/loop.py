@@ -12,7 +12,7 @@ late keeps only its own task waiting. The run asks, of its own objects:
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -503,6 +503,8 @@ class Run:
         """Start a call of the handler for this task, and for those of its batch that come next.
         It has passed the gates."""
         kind, rows = self._kind(row.task_type), list[Candidate]()
+        if kind.is_too_heavy(row):
+            kind = _refusing(kind, TooHeavy(kind, row))
         size, following = batch_size(kind, row), row
         self._claimed.begins_call()
         while True:
@@ -511,7 +513,7 @@ class Run:
             self._claimed.asks(following, now)
             self._gates.claims(following, now)
             next_row = None if len(rows) == size else self._poller.next_like(row, now)
-            if next_row is None:
+            if next_row is None or kind.is_too_heavy(next_row) or not passed.join(next_row, now):
                 break
             following = next_row
         self._attempts.start(rows, kind, passed)
@@ -631,10 +633,16 @@ def _moment_of(kick: int, process: ProcessState, *, latest: int) -> int:
 
 
 def _unknown(name: str) -> TaskType:
-    def refuse(_payload: object, _context: Context) -> None:
-        raise UnknownTaskType(name)
+    return _refusing(TaskType(name=name, handler=print), UnknownTaskType(name))
 
-    return TaskType(name=name, handler=refuse)
+
+def _refusing(kind: TaskType, error: Fail) -> TaskType:
+    """Return the type with a handler that fails."""
+
+    def refuse(_payload: object, _context: Context) -> None:
+        raise error
+
+    return replace(kind, handler=refuse, is_async=False, batch=None, batch_wait=0.0)
 
 
 class UnknownTaskType(Fail):
@@ -643,3 +651,13 @@ class UnknownTaskType(Fail):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"no handler is registered for task type {name!r}; deploy one and redrive")
+
+
+class TooHeavy(Fail):
+    """Raised for a task that weighs more than a limit of its type: it could never start."""
+
+    def __init__(self, kind: TaskType, row: Candidate) -> None:
+        super().__init__(
+            f"weighs {row.weight:,} {kind.weight}, and task type {kind.name!r} starts none above "
+            f"{kind.most_units:,.10g}; put smaller ones, or raise the limit and redrive"
+        )

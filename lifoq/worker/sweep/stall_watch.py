@@ -37,12 +37,14 @@ UNCLAIMED: Final = frozenset({Status.PENDING.value, Status.CANCELLED.value})
 def patience(settings: WorkerSettings, registry: Registry) -> float:
     """Return the seconds without a claim after which the queue stands still. They are more if a
     rate limit, a rate per key, or the hours of a type, lets tasks start rarely."""
-    rates = [settings.rate_limit, *(kind.rate_limit for kind in registry)]
-    slowest = min((rate for rate in rates if rate is not None), default=1.0)
+    rates = [rate for kind in registry for rate in kind.rates]
+    slowest = min(settings.rate_limit or 1.0, *(rate.per_second for rate in rates), 1.0)
+    # After a task that weighs as much as the limit, nothing starts for so long.
+    paid = (rate.seconds for rate in rates if rate.of is not None)
     # Where all that waits is of one key, nothing is claimed for an interval, and all is well.
     intervals = (1 / kind.rate_per_key for kind in registry if kind.rate_per_key is not None)
     closed = (_closed_for(kind) for kind in registry if kind.hours is not None)
-    longest = max(*intervals, *closed, 0.0, 0.0)
+    longest = max(*intervals, *closed, *paid, 0.0, 0.0)
     return max(STALL_PATIENCE + longest, STARTS_MISSED / slowest)
 
 

@@ -42,14 +42,14 @@ from lifoq.worker.gates.gate import Gate, Left
 from lifoq.worker.gates.quotas.demand import Demand
 from lifoq.worker.gates.quotas.renewal_answer import RenewalAnswer
 from lifoq.worker.gates.quotas.state import SHARDS, SLOTS, QuotaState
-from lifoq.worker.gates.rate import Rate
+from lifoq.worker.gates.rate import Bucket
 from lifoq.worker.gates.slots import Slots
 
 RENEW_AFTER: Final = 1.5
 """Seconds since its last write after which a quota is written anew though nothing changes."""
 
 
-class RateShards(Rate):
+class RateShards(Bucket):
     """The token-bucket shards that this worker has, as one bucket."""
 
     def __init__(self, shared: SharedLimit, *, now: int) -> None:

@@ -1,0 +1,162 @@
+"""Tasks that weigh different amounts, in virtual time: no limit is exceeded, and no heavy task is
+overtaken for ever."""
+
+from typing import Any
+
+import pytest
+
+from lifoq import InvalidInput, Rate, Status
+from tests.virtual.bench import Bench
+
+LONGEST = 120.0
+"""Seconds for which tasks may wait: longer than the tests take."""
+
+
+def arrive(bench: Bench, *, every: float, weight: int) -> None:
+    """Light tasks come, each newer than those before."""
+
+    def come() -> None:
+        while True:
+            bench.sleep(every)
+            bench.put("ask", weight, weight=weight, deadline=LONGEST)
+
+    bench.beside(come)
+
+
+def busiest(begun: list[tuple[float, Any]], seconds: float) -> int:
+    """Return the most units that began within so many seconds. Payloads are weights."""
+    return max(
+        sum(weight for at, weight in begun if since <= at <= since + seconds) for since, _ in begun
+    )
+
+
+def test_requests_and_tokens_a_minute_hold_together(bench):
+    requests, tokens = Rate(120, per="minute"), Rate(60_000, per="minute", of="tokens")
+    bench.handle("ask", 1, weight="tokens", rate_limit=(requests, tokens))
+    arrive(bench, every=0.2, weight=250)
+    bench.run(window=70, linger=9)
+    assert 118 <= sum(1 for at, _ in bench.begun if at <= 60) <= 123  # tokens are left over
+    bench.begun.clear()
+    heavy = Bench(seed=1)
+    heavy.handle("ask", 1, weight="tokens", rate_limit=(requests, tokens))
+    arrive(heavy, every=0.2, weight=2_000)
+    heavy.run(window=130, linger=9)
+    # A second's worth may have been spared, and the last of them may owe its weight.
+    assert 58_000 <= busiest(heavy.begun, 60) <= 60_000 + 1_000 + 2_000
+
+
+@pytest.mark.parametrize(
+    ("terms", "light", "within"),
+    [({"rate_limit": Rate(1_000, of="tokens")}, 200, 1.0), ({"units_in_flight": 4_000}, 400, 2.1)],
+    ids=["rate", "units"],
+)
+def test_a_heavy_task_starts_in_time_though_newer_light_ones_keep_coming(
+    bench, terms, light, within
+):
+    """The light ones alone are nine tenths of the load that the limit lets pass."""
+    bench.handle("ask", 2, weight="tokens", **terms)
+    arrive(bench, every=0.22, weight=light)
+    bench.beside(lambda: bench.put("ask", 1_000, weight=1_000), at=30.05)
+    bench.run(window=60, in_flight=50, linger=9)
+    (heavy,) = (at for at, weight in bench.begun if weight == 1_000)
+    assert heavy - 30.05 <= within
+    after = min(at for at, _ in bench.begun if at > heavy)
+    assert after - heavy <= 1_000 / 1_000 + 0.1  # by the rate; so long it holds up the others
+
+
+def test_units_at_work_are_never_more_than_the_limit(bench):
+    inside = most = 0
+
+    def work(payload: int, _context: Any) -> None:
+        nonlocal inside, most
+        inside += payload
+        most = max(most, inside)
+        bench.sleep(1 + payload / 1_000)
+        inside -= payload
+
+    bench.registry.task("ask", weight="tokens", units_in_flight=2_000)(work)
+    for weight in (200, 700, 1_100, 1_900):
+        arrive(bench, every=0.7, weight=weight)
+    report = bench.run(window=60, in_flight=50, linger=9)
+    assert (most, report.failed) == (2_000, 0)
+
+
+def test_a_task_above_the_whole_limit_fails_with_a_sentence_and_can_be_redriven(bench):
+    bench.handle("ask", weight="tokens", rate_limit=Rate(600, per="minute", of="tokens"))
+    too_heavy, others = bench.put("ask", weight=601), bench.put_many("ask", 3)
+    bench.run()
+    assert bench.statuses(others) == {"SUCCESS": 3}
+    task = bench.task(too_heavy)
+    assert (task.status, task.attempts) == (Status.FAILURE, 1)
+    assert task.error.message == (
+        "weighs 601 tokens, and task type 'ask' starts none above 600; put smaller ones, or raise "
+        "the limit and redrive"
+    )
+
+
+def test_the_true_weight_is_taken_from_the_rate_and_from_the_units_at_work(bench):
+    begun = []
+
+    def work(payload: int, context: Any) -> None:
+        begun.append(bench.seconds)
+        context.weighed(payload)
+        bench.sleep(0.5)
+
+    bench.registry.task("ask", weight="tokens", rate_limit=Rate(100, of="tokens"))(work)
+    for truly in (1, 500, 100):  # the newest first: 100, 500, 1
+        bench.put("ask", truly, weight=100)
+    bench.run(linger=0.1)
+    first, second, third = begun
+    assert second - first < 0.2  # as after any task of a second's worth, a token later
+    assert third - second == pytest.approx(5, abs=0.2)
+
+
+def test_each_task_of_a_batch_weighs_its_own_and_says_its_own_truth(bench):
+    calls = []
+
+    def work(payloads: list[int], contexts: list[Any]) -> list[None]:
+        calls.append((bench.seconds, payloads))
+        for context in contexts:
+            context.weighed(10)
+        bench.sleep(5)
+        return [None for _ in payloads]
+
+    terms = {"weight": "rows", "units_in_flight": 100, "batch": 5}
+    bench.registry.task("load", **terms)(work)
+    for weight in (30, 50, 40, 101):  # the newest first: one that is too heavy
+        bench.put("load", weight, weight=weight)
+    report = bench.run(linger=0.1)
+    assert [payloads for _, payloads in calls] == [[40, 50], [30]]
+    (first, _), (second, _) = calls
+    assert second - first < 1  # there is room as soon as the truth is known
+    assert (report.succeeded, report.failed) == (3, 1)
+
+
+def test_a_type_without_weight_has_no_true_weight_to_tell(bench):
+    told = []
+
+    def work(_payload: Any, context: Any) -> None:
+        try:
+            context.weighed(5)
+        except TypeError as error:
+            told.append(str(error))
+
+    bench.registry.task("plain", rate_limit=Rate(60, per="minute"))(work)
+    bench.put("plain", weight=9)
+    bench.run()
+    assert told == ["weighed() is for task types with weight: give weight, and a limit"]
+
+
+@pytest.mark.parametrize(
+    ("terms", "sentence"),
+    [
+        ({"weight": "tokens", "units_in_flight": 5}, "ask.weight='tokens': cannot be beside"),
+        ({"rate_limit": (5, Rate(60, per="minute"))}, "ask.rate_limit=.* are several rates"),
+    ],
+)
+def test_limits_that_each_worker_counts_alone_are_refused_beside_shared_ones(
+    bench, terms, sentence
+):
+    bench.handle("ask", **terms)
+    with pytest.raises(InvalidInput, match=sentence):
+        bench.processor(shared_limits=True)
