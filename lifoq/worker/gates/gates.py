@@ -108,6 +108,8 @@ class Gates:
         }
         self._of_task = {name: [*self._of_worker, *gates] for name, gates in self._of_type.items()}
         """The gates that a task passes, by its type."""
+        self._weighed = {kind.name: kind for kind in setup.registry if kind.weight is not None}
+        """The task types that have a weight, by name."""
 
     def tell_free(self) -> None:
         """Tell the run that goes on that a task may start."""
@@ -135,13 +137,14 @@ class Gates:
                 if all(gate.can_grow for gate in closed):
                     all(gate.ask(now) for gate in closed)  # none after one that cannot have more
                 return None
-            kind = self.setup.registry.get(row.task_type)
-            weighs = kind is not None and kind.weight is not None
-            weights = {row.task_id: kind.weight_of(row)} if kind and weighs else {}
+            kind = self._weighed.get(row.task_type)
+            weights = {} if kind is None else {row.task_id: kind.weight_of(row)}
             return Pass(self, [(gate, gate.enter(row, now)) for gate in gates], weights, now)
 
     def awaited(self, task_type: str) -> Candidate | None:
         """Return the task that passes before all others of its type; None if there is none."""
+        if task_type not in self._weighed:
+            return None
         with self.lock:
             awaited = (gate.awaited for gate in self._of_type.get(task_type, ()))
             return next((row for row in awaited if row is not None), None)
