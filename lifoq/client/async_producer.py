@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from lifoq.basics.numbers import seconds
 from lifoq.client.caller import Caller
-from lifoq.client.stream import Stream
 from lifoq.client.waiting import check_ids
 from lifoq.errors import DamagedTask
 from lifoq.items.task import Duration, IfExists, NewTask, Task
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from weakref import WeakKeyDictionary
 
     from lifoq.client.async_calls import AsyncCalls
+    from lifoq.client.stream import Stream
 
 
 class AsyncProducer(Caller):
@@ -226,7 +226,7 @@ class AsyncProducer(Caller):
         )
         return await self._on_loop().call(call)
 
-    def stream(self, task_id: str, *, timeout: Duration) -> Stream:
+    def stream(self, task_id: str, *, timeout: Duration) -> "Stream":
         """Read the parts that a task emits by ``Context.emit``, while it runs and after it has
         ended: ``for part in queue.stream(…)``, or ``async for``.
 
@@ -264,6 +264,8 @@ class AsyncProducer(Caller):
         patience = seconds("timeout", timeout, zero=True)
         (asked,) = check_ids([task_id])
         store = self._store_of(asked)
+        from lifoq.client.stream import Stream  # noqa: PLC0415 - not where nobody reads one
+
         return Stream(asked, patience=patience, store=store, host=self._host, calls=self._on_loop)
 
     def _on_loop(self) -> "AsyncCalls":

@@ -1,14 +1,16 @@
 """Calling: a put for whose result somebody waits."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lifoq.basics.host import Host
 from lifoq.basics.numbers import seconds
-from lifoq.client.call import Call
 from lifoq.client.producer import Producer
 from lifoq.items.task import Duration, NewTask
 from lifoq.store.store import Store
+
+if TYPE_CHECKING:
+    from lifoq.client.call import Call  # not where nobody calls
 
 
 class Caller(Producer):
@@ -93,10 +95,12 @@ class Caller(Producer):
 
     def _new_call(
         self, new: NewTask, timeout: Duration, *, kick: bool, while_waiting: bool = False
-    ) -> Call:
+    ) -> "Call":
         patience = seconds("timeout", timeout)
         task_id = self._host.new_id() if new.task_id is None else new.task_id
         store = self._store_of(task_id)
+        from lifoq.client.call import Call  # noqa: PLC0415 - not where nobody calls
+
         return Call(
             new,
             task_id=task_id,
