@@ -45,23 +45,32 @@ def test_requests_and_tokens_a_minute_hold_together(bench):
     assert 58_000 <= busiest(heavy.begun, 60) <= 60_000 + 1_000 + 2_000
 
 
-@pytest.mark.parametrize(
-    ("terms", "light", "within"),
-    [({"rate_limit": Rate(1_000, of="tokens")}, 200, 1.0), ({"units_in_flight": 4_000}, 400, 2.1)],
-    ids=["rate", "units"],
-)
-def test_a_heavy_task_starts_in_time_though_newer_light_ones_keep_coming(
-    bench, terms, light, within
-):
-    """The light ones alone are nine tenths of the load that the limit lets pass."""
+HEAVY_PUT = 30.05
+"""The second at which a heavy task is put."""
+
+
+def starts_among_light_ones(bench: Bench, *, light: int, **terms: Any) -> tuple[float, float]:
+    """Return when a task of 1,000 units starts, and when the next one does. The light ones that
+    come are nine tenths of the load that the limit lets pass."""
     bench.handle("ask", 2, weight="tokens", **terms)
     arrive(bench, every=0.22, weight=light)
-    bench.beside(lambda: bench.put("ask", 1_000, weight=1_000), at=30.05)
+    bench.beside(lambda: bench.put("ask", 1_000, weight=1_000), at=HEAVY_PUT)
     bench.run(window=60, in_flight=50, linger=9)
     (heavy,) = (at for at, weight in bench.begun if weight == 1_000)
-    assert heavy - 30.05 <= within
-    after = min(at for at, _ in bench.begun if at > heavy)
-    assert after - heavy <= 1_000 / 1_000 + 0.1  # by the rate; so long it holds up the others
+    return heavy, min(at for at, _ in bench.begun if at > heavy)
+
+
+def test_a_heavy_task_is_started_by_a_rate_when_its_turn_comes_and_then_paid_for(bench):
+    for _ in range(60):  # these use what the others leave: no tokens are saved up
+        bench.put("ask", 200, weight=200)
+    heavy, after = starts_among_light_ones(bench, light=200, rate_limit=Rate(1_000, of="tokens"))
+    assert heavy <= HEAVY_PUT + 1
+    assert heavy + 0.9 <= after <= heavy + 1.1  # for its weight divided by the rate
+
+
+def test_a_heavy_task_keeps_the_room_that_gets_free_though_newer_light_ones_keep_coming(bench):
+    heavy, _ = starts_among_light_ones(bench, light=400, units_in_flight=4_000)
+    assert heavy <= HEAVY_PUT + 2.1  # what was at work then has ended
 
 
 def test_units_at_work_are_never_more_than_the_limit(bench):
