@@ -364,6 +364,7 @@ class Task:
         reader = _Reader(item)
         payload = reader.packed(Attribute.PAYLOAD)
         status, due_at = reader.status(), reader.optional_number(Attribute.DUE_AT)
+        reader.optional_number(Attribute.WANTED_UNTIL)  # conditions read it: of a wrong type, never
         return cls(
             task_id=reader.task_id,
             status=status,
