@@ -105,7 +105,7 @@ def _check_filter(expressions: Expressions, names: set[str]) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Plan:
-    """Where a query looks: the conditions on its partition, and bounds within it."""
+    """The place in which a query looks: the conditions on its partition, and bounds within it."""
 
     equal: tuple[KeyCondition, ...]
     bounds: Bounds

@@ -43,7 +43,7 @@ def sort_value(value: dict[str, Any]) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """Where a query looks in a partition: both ends are sort values, and belong to it.
+    """The part of a partition in which a query looks: both ends are sort values, and belong to it.
 
     An end may be shorter than an entry: ``(5,)`` as ``low`` is before all with 5, and ``(5, LAST)``
     as ``high`` is behind all of them.

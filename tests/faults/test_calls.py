@@ -45,7 +45,7 @@ class Callers:
         self.bench = bench
         self.number = number
         self.ends: dict[int, tuple[str, float]] = {}
-        """How the call of each has ended for it, and when."""
+        """The end of each call for its caller, and its time."""
 
     def come(self) -> None:
         for n in range(self.number):
