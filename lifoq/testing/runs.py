@@ -14,7 +14,7 @@ from lifoq.worker.settings import WorkerSettings
 
 MOST_TOLD: Final = 10
 """Tasks of which a failing test tells why they wait, at the most."""
-OF_THE_RUN: Final = ("claiming", "time_left")
+OF_THE_RUN: Final = ("run_over", "time_left")
 """Gates that are closed since the run is over: no reason why it did not start a task."""
 
 

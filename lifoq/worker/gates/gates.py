@@ -294,7 +294,7 @@ class RunGates:
         if row is not None:
             of_row = (*self._class_gates(row.task_type), *self._key_gates(row))
             own = [*self._of_task, *self._of_worker, *of_row]
-        found = _closed(own, asked, now)  # without the lock, which ``claiming`` takes itself
+        found = _closed(own, asked, now)  # without the lock, which ``run_over`` takes itself
         with self._gates.lock:
             return found + _closed(self._gates.of(asked.task_type), asked, now)
 

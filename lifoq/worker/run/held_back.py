@@ -34,7 +34,7 @@ class HeldBack:
         found: dict[Whom, str] = {}
         for row in (None, *_first_rows(heads)):
             for gate, says in gates.closed(row, now):
-                if gate.about is not About.TASK and not (ended and gate.name == "claiming"):
+                if gate.about is not About.TASK and not (ended and gate.name == "run_over"):
                     found.setdefault(_whom(gate, row), cut(says))
             if len(found) >= MOST_HOLDS:
                 break
