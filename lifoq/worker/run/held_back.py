@@ -6,11 +6,15 @@ each scheduling class the first row is asked, and the first rows of some of its 
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
+from typing import Final
 
 from lifoq.health.worker_notes import MOST_HOLDS, Hold, cut
 from lifoq.store.candidate import Candidate
 from lifoq.worker.gates.gate import About, Gate
 from lifoq.worker.gates.gates import RunGates
+
+KEYS_ASKED: Final = 3
+"""Keys of a scheduling class that are asked. What keeps a key busy, its slots tell of each key."""
 
 Heads = Iterable[tuple[Candidate, Iterator[Candidate]]]
 """The first row of each scheduling class, and the first row of each of its keys."""
@@ -48,7 +52,7 @@ class HeldBack:
 
 def _first_rows(heads: Heads) -> Iterator[Candidate]:
     """Yield the first row of each class, then those of some keys of each."""
-    some = [(first, list(islice(keys, MOST_HOLDS))) for first, keys in islice(heads, MOST_HOLDS)]
+    some = [(first, list(islice(keys, KEYS_ASKED))) for first, keys in islice(heads, MOST_HOLDS)]
     yield from (first for first, _ in some)
     yield from chain.from_iterable(keys for _, keys in some)
 
