@@ -18,7 +18,7 @@ from lifoq.errors import (
     TaskNotFound,
     WrongStatus,
 )
-from lifoq.health import found_limits, pressure
+from lifoq.health import pressure
 from lifoq.health.pressure import Pressure
 from lifoq.health.statistics import CAP, QueueStats, measure
 from lifoq.items.change import Put
@@ -589,6 +589,8 @@ class Queue(AsyncProducer):
             >>> queue.stats().live
             Count(value=1, capped=False)
         """
+        from lifoq.health import found_limits  # noqa: PLC0415 - not at the start of a function
+
         check_count("cap", cap)
         now = self.store.now()
         limits = found_limits.read(self.store, now=now)

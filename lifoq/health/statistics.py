@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lifoq.basics.host import MICROSECONDS
 from lifoq.health import sweep_note as notes
-from lifoq.health.found_limits import TypeLimit
-from lifoq.health.found_limits import together as limits_together
 from lifoq.health.sweep_note import Note
 from lifoq.items.change import AtMost, GreaterThan
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.metrics import Metric
 from lifoq.store.reads import Reads
 from lifoq.store.table import LARGEST_PAGE, Count, Span
+
+if TYPE_CHECKING:
+    from lifoq.health.found_limits import TypeLimit
 
 CAP: Final = 10_000
 """Rows that one count reads at the most, some 100 read units."""
@@ -64,7 +65,7 @@ class QueueStats:
     """The number of tasks of such types that wait, as the latest sweep found them."""
     stalled: bool = False
     """True if tasks wait and none is claimed, as the latest sweep found."""
-    adaptive_limits: tuple[TypeLimit, ...] = ()
+    adaptive_limits: "tuple[TypeLimit, ...]" = ()
     """The tasks at a time that workers found, for each task type with adaptive concurrency."""
 
     def counts(self) -> dict[Metric, Count]:
@@ -163,6 +164,8 @@ def _counts(stats: QueueStats) -> Iterator[tuple[str, Any]]:
 
 def together(one: QueueStats, other: QueueStats) -> QueueStats:
     """The numbers of two queues as one."""
+    from lifoq.health import found_limits  # noqa: PLC0415 - one queue needs it not
+
     newest = [one.newest_waiting_seconds, other.newest_waiting_seconds]
     oldest = [one.oldest_waiting_seconds, other.oldest_waiting_seconds]
     shed = [each.last_shed_seconds for each in (one, other) if each.shed_lately.value]
@@ -176,5 +179,5 @@ def together(one: QueueStats, other: QueueStats) -> QueueStats:
         stalled=one.stalled or other.stalled,
         unknown_waiting=one.unknown_waiting + other.unknown_waiting,
         unknown_types=tuple(sorted({*one.unknown_types, *other.unknown_types})),
-        adaptive_limits=limits_together(one.adaptive_limits, other.adaptive_limits),
+        adaptive_limits=found_limits.together(one.adaptive_limits, other.adaptive_limits),
     )
