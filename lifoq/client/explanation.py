@@ -29,7 +29,7 @@ class Reason:
     seen_by: str | None = None
     """The worker that told of it; None if the queue's table says it."""
     seen_at: int | None = None
-    """When that worker told of it."""
+    """Epoch microseconds at which that worker told of it."""
 
     def told(self, now: int) -> str:
         """Return the sentence with who saw it, and when.
