@@ -463,6 +463,15 @@ def test_of_a_rate_that_is_divided_nothing_is_used_twice_while_an_answer_is_on_i
     assert (first.starts(), second.starts()) == (2, 2)
 
 
+def test_a_start_on_a_divided_rate_that_is_undone_can_be_made_again(store, host):
+    worker = Sharer(store, host, rate=1)
+    worker.take_renewals()
+    passed = worker.enter()
+    assert worker.enter() is None
+    passed.undo()
+    assert worker.starts() == 1
+
+
 def test_an_answer_that_a_later_renewal_has_overtaken_is_not_used(store, host):
     first, second = (Sharer(store, host, in_flight=4) for _ in range(2))
     first.ask()

@@ -138,11 +138,10 @@ class Quota(Gate):
         """Return False once the quota has run out."""
         return self.state.usable(now)
 
-    def enter(self, row: Candidate, now: int) -> None:
+    def enter(self, row: Candidate, now: int) -> int | None:
         self.inside += 1
         self._demand.entered(inside=self.inside)
-        if self.bucket is not None:
-            self.bucket.enter(row, now)
+        return None if self.bucket is None else self.bucket.enter(row, now)
 
     def undo(self, token: Any, *, after: float, error: Exception | None = None) -> None:
         self.inside -= 1
