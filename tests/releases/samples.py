@@ -55,6 +55,7 @@ TERMS: Final[dict[str, Any]] = {
     "head_start": 60,
     "max_attempts": 3,
     "timeout": 20,
+    "weight": 1_200,
     "task_token": "AAAAKgAAAAIAAAAA",
     "traceparent": TRACE,
     "deadline": 7200,
@@ -274,6 +275,7 @@ def _request() -> dict[str, Any]:
         "headStart": 60,
         "maxAttempts": 3,
         "timeout": 20,
+        "weight": 1_200,
         "ifExists": "keep",
         "traceparent": TRACE,
     }
@@ -281,7 +283,9 @@ def _request() -> dict[str, Any]:
 
 def _schedule() -> str:
     """Return the event of a schedule that a client makes: it fires long after that."""
-    told = {name: TERMS[name] for name in ("key", "head_start", "max_attempts", "timeout")}
+    told = {
+        name: TERMS[name] for name in ("key", "head_start", "max_attempts", "timeout", "weight")
+    }
     schedules = Queue.in_memory().schedules
     made = schedules.put(
         "daily", every(3600), "check", {"n": 1}, if_exists="replace", deadline=600, **told
