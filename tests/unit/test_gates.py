@@ -263,7 +263,7 @@ SITUATIONS = [
     ("key_slots", {"per_key": 1}, hold_key, {"key": "k"}, "its key k is busy"),
     ("key_rate", {"rate_per_key": 2}, claim_key, {"key": "k"}, "starts 2 tasks per second"),
     ("known_type", {}, lambda _w: None, {"task_type": "b"}, "no handler for task type b"),
-    ("already_claimed", {}, lambda w: w.claimed.ids.add("t"), {}, "just claimed it"),
+    ("already_claimed", {}, lambda w: w.claimed.ids.add("t"), {}, "has it already"),
     ("expired", {}, lambda _w: None, {"expires_at": 1}, "its deadline is over"),
     ("damaged", {}, lambda _w: None, {"damage": "taskKey is not a string"}, "taskKey is not"),
 ]

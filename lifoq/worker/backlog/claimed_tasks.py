@@ -76,10 +76,10 @@ class ClaimedTasks(Generic[Attempt]):
         _take_one(self._claiming, self._asked.pop(task_id).row)
         self._forget(task_id)
 
-    def refused(self, task_id: str, now: int) -> None:
-        """Leave the task alone for CLAIM_REFUSED_FOR seconds after ``now``: another worker was
-        faster, or the index is behind."""
-        self._refused[task_id] = now + microseconds(CLAIM_REFUSED_FOR)
+    def let_alone(self, task_id: str, now: int, *, until: int | None = None) -> None:
+        """Let the task alone until that moment; for CLAIM_REFUSED_FOR seconds if none is given:
+        another worker was faster, or the index is behind."""
+        self._refused[task_id] = until or now + microseconds(CLAIM_REFUSED_FOR)
         if len(self._refused) > MOST_REFUSED:
             self._refused = {i: until for i, until in self._refused.items() if until > now}
 

@@ -1,8 +1,8 @@
 """The backlog view: what a run has read of the tasks that wait, and how far down.
 
 A poll always begins with the first page. If nothing on it may start (its types are at their
-limits), the run reads the pages behind it, once, and remembers their rows. The next free slot is
-then filled from memory, and the same rows are not read again.
+limits), the run reads the pages behind it, once, and remembers their rows. When the next first
+page comes, free slots are filled from memory, and the same rows are not read again.
 """
 
 import math

@@ -1,5 +1,6 @@
-"""The gate of tasks that this run has already. The index lags: it still shows a task that was just
-claimed, or whose claim was just refused."""
+"""The gate of tasks that this run has, or lets alone. The index lags: it still shows a task that
+was just claimed, or whose claim was just refused. And a task for which this run has too little time
+is let alone until its end."""
 
 import math
 
@@ -18,7 +19,7 @@ class AlreadyClaimed(Gate):
         return math.inf if self._claimed.has(row.task_id, now) else 0.0
 
     def why(self, row: Candidate, now: int) -> str:
-        return "a worker has just claimed it, or tried to"
+        return "this worker has it already, was just refused it, or has too little time left for it"
 
 
 def make(setup: RunSetup, _kind: None) -> AlreadyClaimed:

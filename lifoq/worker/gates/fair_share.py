@@ -118,7 +118,8 @@ class FairShare(Gate):
         return math.inf if self._may_overlook and row.key in self.excess else 0.0
 
     def why(self, row: Candidate, now: int) -> str:
-        return f"its key {row.key or '(none)'} has had more than its fair share of the slots"
+        whose = f"its key {row.key or '(none)'} has had more than its fair share of the slots"
+        return f"{whose}, and the worker first reads on for other keys"
 
     def enter(self, row: Candidate, now: int) -> Key:
         self._shares.begins(row.key, now)

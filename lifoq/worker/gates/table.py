@@ -1,8 +1,8 @@
 """All that may hold a waiting task back, in the order in which it is asked.
 
-Each row is a gate with a file of its own beside this one, or a decision that is made elsewhere. A
-gate is imported only where it is on. To add one: its file with ``make``, its row here, its
-situation in ``tests/unit/test_gates.py``.
+Each row is a gate with a file of its own beside this one; ``BY_THE_TABLE`` names the conditions of
+the claim itself. A gate is imported only where it is on. To add one: its file with ``make``, its
+row here, its situation in ``tests/unit/test_gates.py``.
 """
 
 from collections.abc import Callable
@@ -64,7 +64,8 @@ ROWS: Final = (
     Row(
         name="already_claimed",
         about=About.TASK,
-        says="The worker has the task already, or was just refused it: the index lags.",
+        says="The worker has the task already, was just refused it, or has too little time left "
+        "for it in this run.",
     ),
     Row(
         name="expired",
@@ -75,7 +76,8 @@ ROWS: Final = (
     Row(
         name="run_over",
         about=About.WORKER,
-        says="The worker claims no more: its run is about to end, or the database does not answer.",
+        says="The worker claims no more: its run is about to end, the database does not answer, or "
+        "no slot or thread can be had.",
     ),
     Row(
         name="unsettled_calls",
@@ -122,7 +124,8 @@ ROWS: Final = (
         about=About.KEY,
         each_type=False,
         on=lambda settings, _: settings.fair_share,
-        says="The task's key has had more than its share of the slots (`fair_share`).",
+        says="The task's key has had more than its share of the slots, and the worker first reads "
+        "on for other keys (`fair_share`).",
     ),
     # Entered by the task that was chosen.
     Row(

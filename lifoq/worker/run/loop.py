@@ -372,9 +372,9 @@ class Run:
         if isinstance(answer.error, KeyBusy):
             self._poller.came_back(answer.row, now)
         elif isinstance(answer.error, TooLate):  # a later run has the time for it
-            self._claimed.refused(task_id, self._ends_at)
+            self._claimed.let_alone(task_id, now, until=self._ends_at)
         elif isinstance(answer.error, NotClaimed):
-            self._claimed.refused(task_id, now)
+            self._claimed.let_alone(task_id, now)
         elif isinstance(answer.error, DamagedTask):  # the claim may have come before
             seen = (Status.PENDING, Status.TAKEN)
             self._poller.dead_letter(task_id, seen, answer.error.reason)
