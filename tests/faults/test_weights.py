@@ -156,6 +156,13 @@ def test_a_type_without_weight_has_no_true_weight_to_tell(bench):
     assert told == ["weighed() is for task types with weight: give weight, and a limit"]
 
 
+def test_a_rate_per_minute_is_kept_over_all_workers_too(bench):
+    bench.handle("ask", rate_limit=Rate(120, per="minute"))
+    bench.put_many("ask", 50)
+    bench.run(window=10, shared_limits=True)
+    assert 19 <= len(bench.begun) <= 22
+
+
 @pytest.mark.parametrize(
     ("terms", "sentence"),
     [
