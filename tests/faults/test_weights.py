@@ -73,6 +73,20 @@ def test_a_heavy_task_keeps_the_room_that_gets_free_though_newer_light_ones_keep
     assert heavy <= HEAVY_PUT + 2.1  # what was at work then has ended
 
 
+@pytest.mark.parametrize("deadline", [1.0, LONGEST], ids=["shed", "cancelled"])
+def test_a_task_that_is_waited_for_and_goes_away_lets_the_others_start(bench, deadline):
+    bench.handle("ask", 5, weight="tokens", units_in_flight=10)
+    bench.put("ask", "first", weight=6)
+    bench.beside(lambda: bench.put("ask", "heavy", weight=9, task_id="h", deadline=deadline), at=1)
+    bench.beside(lambda: bench.put("ask", "light", weight=2, deadline=LONGEST), at=1.5)
+    if deadline == LONGEST:
+        bench.beside(lambda: bench.queue.cancel("h"), at=1.6)
+    bench.run(window=20, linger=3)
+    began = {payload: at for at, payload in bench.begun}
+    assert began.keys() == {"first", "light"}
+    assert began["light"] <= (2.6 if deadline == 1.0 else 5.6)  # the first has ended by then
+
+
 def test_units_at_work_are_never_more_than_the_limit(bench):
     inside = most = 0
 
