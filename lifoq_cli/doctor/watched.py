@@ -148,7 +148,7 @@ def unknown_types(patient: Patient) -> Iterator[Finding]:
 
 
 def adaptive_limits(patient: Patient) -> Iterator[Finding]:
-    """Check whether `in_flight` is far from what workers found."""
+    """Check whether `in_flight` is far from what workers found, and whether they could find it."""
     answer = patient.account.call(
         "dynamodb",
         "get_item",
@@ -169,6 +169,15 @@ def adaptive_limits(patient: Patient) -> Iterator[Finding]:
                 wrong=wrong,
                 meaning="A wrong guess may send the downstream many times what it takes.",
                 remedy="lower in_flight of the type, to four times what was found or so",
+            )
+        if limit.went_back:
+            yield Finding(
+                wrong=f"The times of {limit.task_type} do not tell what its downstream takes: "
+                f"{limit.told}.",
+                meaning="A worker had many more at work, which got no more done and took longer, "
+                "and went back to the smaller number.",
+                remedy="set in_flight of the type to a number that you know, without "
+                "adaptive_concurrency",
             )
 
 

@@ -1,15 +1,19 @@
-"""The search for a downstream's capacity, against a model of one: servers with a queue in front."""
+"""The search for a downstream's capacity, against models: servers with a queue in front, and a
+speed that tasks share. And its guard, which counts what gets done."""
 
 import heapq
 import itertools
 import random
 from collections.abc import Callable
+from statistics import median
 
 import pytest
 
+from lab.downstreams import KINDS, Backlog, times
 from lifoq.worker.gates.adaptive.adaptive_concurrency import FIRST, AdaptiveConcurrency
 from lifoq.worker.gates.adaptive.attempt_times import Cycle
 from lifoq.worker.gates.adaptive.load_signal import LoadSignal
+from lifoq.worker.gates.adaptive.throughput import FEWEST, Throughput
 
 EPOCH = 1_800_000_000.0
 MOST = 64
@@ -166,6 +170,91 @@ def test_workers_that_share_a_downstream_do_not_push_one_another_up():
         assert downstream.throughput(200) >= 0.85 * 16
         times.append(downstream.mean_time(200))
     assert sum(times) / len(times) <= 1.6
+
+
+@pytest.mark.parametrize(
+    ("kind", "law", "seed", "least"),
+    [
+        ("shared", "exponential", "one", 0.7),
+        ("shared", "Weibull", "one", 0.85),
+        ("degrading", "exponential", "one", 0.85),
+        ("degrading", "Weibull", "two", 0.85),
+    ],
+)
+def test_where_tasks_share_a_speed_the_number_comes_down_again(kind, law, seed, least):
+    backlog = Backlog(KINDS[kind](8), times(law, seed), [AdaptiveConcurrency(MOST)])
+    backlog.passes(200)
+    window = backlog.passes(200)
+    assert window.time <= 2
+    assert window.throughput >= least * 8
+    assert backlog.laws[0].went_back
+
+
+@pytest.mark.parametrize("capacity", [2, 8])
+def test_in_front_of_a_line_the_guard_says_nothing(capacity):
+    line = KINDS["line"](capacity)
+    backlog = Backlog(line, times("exponential", "one"), [AdaptiveConcurrency(MOST)])
+    backlog.passes(300)
+    assert not backlog.laws[0].went_back
+
+
+def guard(*cycles, attempts=200, wanted=MOST):
+    """Return a guard after cycles: each a number at work, and the ends in a second."""
+    throughput = Throughput()
+    for at_work, ends in cycles:
+        cycle(throughput, at_work, ends, attempts=attempts, wanted=wanted)
+    return throughput
+
+
+def cycle(throughput, at_work, ends, *, attempts=200, wanted=MOST):
+    throughput.let_pass(attempts / ends, at_work)
+    for _ in range(attempts):
+        throughput.add_attempt(at_work / ends)
+    throughput.judge(wanted)
+
+
+@pytest.mark.parametrize(
+    ("cycles", "ceiling"),
+    [
+        ([(4, 4.0), (8, 4.1)], 4.4),
+        ([(4, 4.0), (8, 8.0)], float("inf")),
+        ([(4, 4.0), (8, 5.5)], float("inf")),
+        ([(4, 4.0), (6, 4.0)], float("inf")),
+        ([(4, 4.0), (6, 1.5)], 4.4),
+        ([(8, 8.0), (4, 4.0)], float("inf")),
+        ([(4, 4.0), (2, 3.8), (8, 4.1)], 2.2),
+        ([(1, 1.0), (4, 1.0)], 1.25),
+    ],
+)
+def test_a_number_that_got_hardly_more_done_than_half_of_it_is_too_large(cycles, ceiling):
+    told = guard(*cycles)
+    assert told.ceiling == pytest.approx(ceiling)
+    assert told.went_back is (ceiling < MOST)
+
+
+def test_what_is_seen_of_few_attempts_tells_nothing():
+    assert not guard((4, 4.0), (8, 4.0), attempts=int(FEWEST) - 1).went_back
+
+
+def test_a_number_that_the_search_does_not_want_needs_no_ceiling():
+    assert not guard((4, 4.0), (8, 4.0), wanted=4).went_back
+
+
+def test_a_cycle_in_which_something_else_held_tasks_back_tells_nothing():
+    told = guard((4, 4.0))
+    told.let_pass(50, 8)
+    told.drop()
+    told.judge(MOST)
+    assert told.ceiling == float("inf")
+
+
+@pytest.mark.parametrize("capacity", [2, 16])
+def test_probes_lower_a_ceiling_that_is_too_high_and_raise_one_that_is_too_low(capacity):
+    told, wanted = guard((4, 4.0), (8, 4.0)), []
+    for _ in range(60):
+        wanted.append(told.ceiling)
+        cycle(told, wanted[-1], min(wanted[-1], capacity), attempts=100, wanted=wanted[-1])
+    assert capacity / 1.25 <= median(wanted[-20:]) <= capacity * 1.25
 
 
 def test_overloads_that_end_late_count_in_the_present_cycle_and_are_never_more_than_all():

@@ -14,6 +14,10 @@ The high level is about the estimate's median and a margin; the low level, its l
 nearer where c is known better. The margin grows as the root of the number, so of several workers on
 one downstream those with less gain on those with more.
 
+Times mislead where tasks share the downstream's speed, as in a database. So ``throughput`` counts
+what gets done, too: where it was hardly more than half of the number had done, it sets a ceiling,
+and the high level stays below that.
+
 The first search grows faster, as TCP's slow start does: from two tasks at a time on, each cycle has
 a single level, twice that of the last one, until times tell of a wait. Later, too, a cycle has no
 low level where c surely lies above the high one: there is nothing to be found below.
@@ -25,9 +29,10 @@ share a downstream go up and down together without a word, and each sees the eff
 import math
 from typing import Final
 
-from lifoq.worker.gates.adaptive.attempt_times import Cycle, Sample
+from lifoq.worker.gates.adaptive.attempt_times import REACHED, Cycle, Sample
 from lifoq.worker.gates.adaptive.capacity_estimate import CapacityEstimate
 from lifoq.worker.gates.adaptive.load_signal import LoadSignal
+from lifoq.worker.gates.adaptive.throughput import Throughput
 
 FIRST: Final = 2
 """Tasks at a time at first, when nothing is known."""
@@ -86,6 +91,7 @@ class AdaptiveConcurrency:
         """``most``: the largest number of tasks at a time."""
         self.most = most
         self._capacity = CapacityEstimate(most)
+        self._throughput = Throughput()
         self.has_learned = False
         """True once a cycle has told something of the capacity, in this process."""
 
@@ -114,6 +120,12 @@ class AdaptiveConcurrency:
         self._last: Cycle | None = None
         """The last cycle, until it is judged."""
         self._cycle = self._next_cycle(0)
+
+    @property
+    def went_back(self) -> bool:
+        """True if a number got no more done than a much smaller one, in this process: so the worker
+        went back to that."""
+        return self._throughput.went_back
 
     def begin_with(self, found: float) -> None:
         """Begin with the number that an earlier process ended with, or a part of it. It comes too
@@ -181,6 +193,8 @@ class AdaptiveConcurrency:
     def _let_time_pass(self, now: float) -> None:
         """Begin and judge the cycles that are due, and count the work since the last event."""
         self._move_on(now)
+        if self._seen is not None:
+            self._throughput.let_pass(now - self._seen, self._at_work)
         if self._seen is not None and not self._is_low(now):
             self._cycle.high_time += now - self._seen
             self._cycle.high_work += (now - self._seen) * self._at_work
@@ -190,6 +204,7 @@ class AdaptiveConcurrency:
         """Learn the time of an attempt. Where attempts take much longer or shorter than before, a
         cycle of another length begins."""
         seconds = now - sample.began
+        self._throughput.add_attempt(seconds)
         cycle = sample.cycle
         if sample.level is cycle.at_low or cycle.low == cycle.high:
             self._capacity.add_low_time(seconds)
@@ -228,6 +243,7 @@ class AdaptiveConcurrency:
 
     def _begin_cycle(self, now: float) -> None:
         self._judge(now)
+        self._guard()
         self._last = self._cycle
         self._cycle = self._next_cycle(int(now // (self._period or math.inf)))
 
@@ -267,6 +283,18 @@ class AdaptiveConcurrency:
             self._down = cycle.overloaded > DOWN
             self._high = self._wanted(most)
 
+    def _guard(self) -> None:
+        """Count what the cycle that ends got done, and go below the ceiling if that tells of one.
+        Where the downstream is down, or too few tasks were at work, it tells nothing."""
+        cycle, guard = self._cycle, self._throughput
+        if cycle.overloaded > DOWN or (cycle.high_time > 0 and cycle.reached < REACHED):
+            guard.drop()
+            return
+        guard.judge(self._high)
+        if self._high > guard.ceiling:
+            self._high = guard.ceiling
+            self._first_search = False
+
     def _wanted(self, most: float) -> float:
         """Return the high level that the estimate asks for, or as near to it as may be, up to
         ``most``."""
@@ -274,4 +302,5 @@ class AdaptiveConcurrency:
         wanted += ROOT_MARGIN * (math.sqrt(wanted) - 1)
         self._first_search &= most < min(wanted, self.most)
         wanted = min(max(wanted, self._high / MOST_CHANGE), most, self.most)
+        wanted = min(wanted, self._throughput.ceiling)
         return max(min(LEAST_HIGH, self.most), wanted)

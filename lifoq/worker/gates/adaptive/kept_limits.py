@@ -73,7 +73,13 @@ class KeptLimits:
         ``ended``: True if the run is over."""
         rows = [
             FoundLimit(
-                worker=self._worker, task_type=name, tasks=tasks, most=most, at=now, ended=ended
+                worker=self._worker,
+                task_type=name,
+                tasks=tasks,
+                most=most,
+                at=now,
+                ended=ended,
+                went_back=self._searches[name].went_back,
             )
             for name, (tasks, most) in self.found().items()
         ]
