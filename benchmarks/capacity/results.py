@@ -1,6 +1,7 @@
 """The results of the benchmark. Times are in mean services."""
 
-from typing import Annotated
+from statistics import fmean
+from typing import Annotated, Final
 
 from benchmarks.performance.text import percent
 from benchmarks.record import Row
@@ -65,19 +66,39 @@ class Shared(Row):
 
 
 class Kind(Row):
-    """lifoq's law in front of one of three kinds of downstream, without the processor. Nothing of
-    the first search is counted."""
+    """lifoq's law in front of one of three kinds of downstream, without the processor, over some
+    trials. Nothing of the first search is counted."""
 
     kind: Annotated[str, "downstream"]
     times: Annotated[str, "service times"]
-    capacity: Annotated[int, "capacity"]
+    capacity: int
+    workers: int
+    goodput: Annotated[float, "of the best, mean", percent]
+    """The throughput as a share of the best fixed number's, on average over the trials."""
+    worst: Annotated[float, "worst trial", percent]
+    time: Annotated[float, "time in the downstream, mean"]
+    """The mean time in the downstream, as a multiple of that alone, on average over the trials."""
+    slowest: Annotated[float, "longest trial"]
+    least: Annotated[float, "worst span", percent]
+    """The least share of the best in one of the spans of a trial."""
+    longest: Annotated[float, "longest span"]
+
+
+class Group(Row):
+    """The rows of one kind of downstream whose times vary alike, over all capacities."""
+
     workers: Annotated[int, "workers"]
-    goodput: Annotated[float, "of the best", percent]
-    """The throughput as a share of the best fixed number's."""
-    time: Annotated[float, "time in the downstream"]
-    """The mean time in the downstream, as a multiple of that alone."""
-    least: Annotated[float, "of the best, worst span", percent]
-    longest: Annotated[float, "time, worst span"]
+    kind: Annotated[str, "downstream"]
+    times: Annotated[str, "service times"]
+    goodput: Annotated[float, "of the best, mean", percent]
+    worst: Annotated[float, "worst trial", percent]
+    time: Annotated[float, "time in the downstream, mean"]
+    slowest: Annotated[float, "longest trial"]
+    longest: Annotated[float, "longest span"]
+
+
+EVEN: Final = ("fixed", "gamma", "exponential")
+"""The laws of times that vary up to an exponential's."""
 
 
 class Found(Row):
@@ -99,6 +120,27 @@ class Results(Row):
     shared: tuple[Shared, ...] = ()
     live: tuple[Found, ...] = ()
     kinds: tuple[Kind, ...] = ()
+
+    def groups(self, workers: int) -> list[Group]:
+        """Return the rows of so many workers by kind, and by how much times vary."""
+        groups = dict[tuple[str, str], list[Kind]]()
+        for row in self.kinds:
+            if row.workers == workers:
+                name = "up to exponential" if row.times in EVEN else "vary more"
+                groups.setdefault((row.kind, name), []).append(row)
+        return [
+            Group(
+                workers=workers,
+                kind=kind,
+                times=name,
+                goodput=fmean(row.goodput for row in rows),
+                worst=min(row.worst for row in rows),
+                time=fmean(row.time for row in rows),
+                slowest=max(row.slowest for row in rows),
+                longest=max(row.longest for row in rows),
+            )
+            for (kind, name), rows in groups.items()
+        ]
 
     def of(self, law: str) -> list[Steady]:
         return [row for row in self.steady if row.law == law]
