@@ -220,8 +220,10 @@ class Polls:
             return self._has_had_less(one, other, poll)
         if self._scheduling_class(one) != self._scheduling_class(other):
             return False
-        is_newer = one[Attribute.TASK_CREATED] > other[Attribute.TASK_CREATED]
-        return is_newer is poll.newest_first
+        created, than = one[Attribute.TASK_CREATED], other[Attribute.TASK_CREATED]
+        if created == than:  # of two that fall due at one moment, either may come first
+            return False
+        return (created > than) is poll.newest_first
 
     def _has_had_less(self, one: Item, other: Item, poll: Poll) -> bool:
         """Return True if the key of ``one`` must come first, and none was claimed between."""
