@@ -18,7 +18,7 @@ DEEPEST: Final = 6
 LONGEST_TEXT: Final = 70_000
 """Bounds of text above this are not tried: some are megabytes."""
 LONGEST_HEAD: Final = 2_000
-"""The same for what stands in a path, an address or a header."""
+"""Bounds above this are not tried of text in a path, an address or a header: it would not fit."""
 
 _ARN: Final = "arn:aws:iam::123456789012:role/drawn"
 _CANDIDATES: Final = (
