@@ -18,7 +18,7 @@ from lifoq.environment import Environment
 from lifoq.errors import InvalidInput, LifoqError
 from lifoq.metrics import NAMESPACE, OF_TYPE, Metric, service
 from lifoq.store.store import Store
-from lifoq.worker.handlers import attempt_log as logged
+from lifoq.worker.handlers import task_id_in_logs as logged
 from lifoq.worker.handlers.registry import REGISTRY, Registry
 from lifoq.worker.processor import Processor
 from lifoq.worker.run.report import RunReport

@@ -12,7 +12,7 @@ from lifoq.items.schema import Status
 from lifoq.items.task import Task
 from lifoq.operating import deployment
 from lifoq.operating.account import Account
-from lifoq.worker.handlers.attempt_log import FIELD
+from lifoq.worker.handlers.task_id_in_logs import FIELD
 
 MOST_LINES: Final = 500
 """Lines that are returned, at the most."""

@@ -11,10 +11,10 @@ from lifoq.items.change import Item
 from lifoq.items.schema import Attribute
 from lifoq.store.claims import Claims
 from lifoq.store.store import Store
-from lifoq.worker.backlog.claim_order import ClaimOrder
+from lifoq.worker.backlog.newest_or_oldest_first import NewestOrOldestFirst
+from lifoq.worker.gates.dependencies import ProcessDependencies
 from lifoq.worker.gates.gates import Gates
-from lifoq.worker.gates.setup import ProcessSetup
-from lifoq.worker.handlers import allowance
+from lifoq.worker.handlers.attempts_and_timeout import timeout_of
 from lifoq.worker.handlers.registry import Registry
 from lifoq.worker.known_types import Types
 from lifoq.worker.settings import WorkerSettings
@@ -40,7 +40,7 @@ class ProcessState:
     host: Host
     draw: random.Random
     gates: Gates
-    order: ClaimOrder
+    order: NewestOrOldestFirst
     claims: Claims
     name: str
     """The name of the process: in its claims, its notes and the quota tables."""
@@ -64,7 +64,9 @@ class ProcessState:
         """Build the state. Raises InvalidInput for a task type that could never start."""
         name = host.new_id()[:12]
         gates = Gates(
-            ProcessSetup(store=store, registry=registry, settings=settings, host=host, name=name)
+            ProcessDependencies(
+                store=store, registry=registry, settings=settings, host=host, name=name
+            )
         )
         state = cls(
             store=store,
@@ -73,7 +75,7 @@ class ProcessState:
             host=host,
             draw=draw,
             gates=gates,
-            order=ClaimOrder(settings.adaptive_threshold, host),
+            order=NewestOrOldestFirst(settings.adaptive_threshold, host),
             claims=_claims(store, registry, host, name),
             name=name,
             since=host.now(),
@@ -129,7 +131,7 @@ class ProcessState:
         settings = self.settings
         longest, kept = settings.task_timeout, settings.settle_time
         needed = [
-            allowance.seconds(None, kind, longest=longest)
+            timeout_of(None, kind, longest=longest)
             for kind in self.registry
             if self.types.has(kind.name)
         ]
@@ -182,7 +184,7 @@ class ProcessState:
 
 
 def _kept(gates: Gates, name: str) -> "KeptLimits | None":
-    capacities = gates.named("capacity")
+    capacities = gates.named("adaptive_concurrency")
     if not capacities:
         return None
     from lifoq.worker.gates.adaptive.kept_limits import KeptLimits  # noqa: PLC0415

@@ -18,7 +18,7 @@ from lifoq.operating import deployment
 from lifoq.operating.processing import Processing
 from lifoq.store.store import Store
 from lifoq.targets import configured
-from lifoq.worker.handlers import attempt_log as logged
+from lifoq.worker.handlers import task_id_in_logs as logged
 from lifoq.worker.handlers.registry import REGISTRY, Registry
 from lifoq.worker.processor import Processor
 from lifoq_localcloud.cloud import LocalCloud

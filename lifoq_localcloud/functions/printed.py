@@ -58,6 +58,6 @@ def as_record(line: str, task_id: str) -> str:
 
 def current_task() -> str | None:
     """Return the id of the task whose handler runs here; None outside of handlers."""
-    log = sys.modules.get("lifoq.worker.handlers.attempt_log")
+    log = sys.modules.get("lifoq.worker.handlers.task_id_in_logs")
     found: str | None = log.current() if log is not None else None
     return found

@@ -11,7 +11,7 @@ from lifoq import Queue, TaskError
 from lifoq.health.headline import headline
 from lifoq.items.schema import Status
 from lifoq.operating.account import Account
-from lifoq.worker.handlers import attempt_log as logged
+from lifoq.worker.handlers import task_id_in_logs as logged
 from lifoq_cli import look, smoke, watch
 from lifoq_cli.doctor import command as doctor
 from lifoq_cli.doctor.finding import Finding

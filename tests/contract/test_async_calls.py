@@ -324,6 +324,6 @@ def test_who_awaits_nothing_imports_no_asyncio():
     program = (
         "import sys; from lifoq import Queue, Context; Queue.in_memory().put('a', kick=True); "
         "print({'asyncio', 'lifoq.client.async_calls', 'lifoq.client.kicks', "
-        "'lifoq.worker.handlers.emitted'} & {*sys.modules})"
+        "'lifoq.worker.handlers.emitted_parts'} & {*sys.modules})"
     )
     assert run(sys.executable, "-c", program) == "set()\n"

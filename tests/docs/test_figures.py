@@ -15,9 +15,9 @@ from benchmarks.cost.five_ways import ways
 from lifoq.health.statistics import CAP
 from lifoq.items import quota_table
 from lifoq.items.schema import MAX_PAYLOAD_BYTES
-from lifoq.worker.backlog import claim_order, poll_facts, view, view_index
+from lifoq.worker.backlog import newest_or_oldest_first, view, view_index, when_to_poll_or_end
 from lifoq.worker.gates.quotas import quota
-from lifoq.worker.handlers.emitted import EMIT_APART
+from lifoq.worker.handlers.emitted_parts import EMIT_APART
 from lifoq_cdk import LongTasks, TaskCode, functions, ingest, long_tasks, worker_scaling, workers
 from lifoq_functions.ingest import put_aside
 from tests.docs.test_docs import ROOT
@@ -222,14 +222,17 @@ def set_in_the_code() -> Iterator[tuple[str, str]]:
     yield page, f"up to {view_index.MOST_REMEMBERED:,} rows of a type at its limit"
     yield page, f"every {NUMBERS[int(view.SHORTEST_TRUST)]} seconds, or more rarely"
     yield page, f"or more rarely: {view.ROWS_PER_SECOND} rows a second on average"
-    yield page, f"polls again after {poll_facts.SHORTEST_POLL} s"
+    yield page, f"polls again after {when_to_poll_or_end.SHORTEST_POLL} s"
     page = "docs/decisions/shared-limits.md"
     lasts, apart = quota_table.QUOTA_LASTS, quota_table.CLOCKS_APART
     yield page, f"may be used for {lasts:.0f} seconds from the sending"
     yield page, f"renewed after {quota.RENEW_AFTER} seconds"
     yield page, f"shards {apart:.0f} seconds after its quota's end"
     yield page, f"keeps its shards for {lasts + apart:.0f} seconds"
-    yield "docs/decisions/adaptive-order.md", f"The {claim_order.OLDEST_AGAIN_BELOW} is a constant"
+    yield (
+        "docs/decisions/adaptive-order.md",
+        f"The {newest_or_oldest_first.OLDEST_AGAIN_BELOW} is a constant",
+    )
     page = "docs/decisions/expired-ahead.md"
     yield page, f"more than {view.ROWS_PER_SECOND * view.SHORTEST_TRUST:.0f} rows"
     page = "docs/decisions/fair-shares.md"

@@ -27,9 +27,9 @@ from lifoq.items.change import Change, Item
 from lifoq.items.history import Ended
 from lifoq.items.schema import OWN_PREFIX
 from lifoq.store.memory import MemoryTable
-from lifoq.worker.handlers.attempt_log import with_task_id
 from lifoq.worker.handlers.backoff import Backoff
 from lifoq.worker.handlers.outcome import TOO_LATE
+from lifoq.worker.handlers.task_id_in_logs import with_task_id
 from tests.virtual.bench import SLOW, Bench
 from tests.virtual.machine import Machine
 

@@ -20,7 +20,7 @@ from lifoq.aws import client_choice as own
 from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.environment import Variable
 from lifoq.metrics import NAMESPACE, OF_TYPE, Metric, service
-from lifoq.worker.handlers import attempt_log as logged
+from lifoq.worker.handlers import task_id_in_logs as logged
 from tests.faults.faults import answer
 
 WORKER = WorkerSettings(window=10, task_timeout=5, in_flight=4, backoff=Backoff(min_seconds=60))

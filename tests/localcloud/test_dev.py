@@ -17,8 +17,8 @@ import watchfiles
 from lifoq import Queue, TaskError
 from lifoq.aws.dynamo_values import typed
 from lifoq.environment import Environment, Variable
-from lifoq.worker.handlers.attempt_log import handling
 from lifoq.worker.handlers.registry import REGISTRY
+from lifoq.worker.handlers.task_id_in_logs import handling
 from lifoq_localcloud import LocalCloud
 from lifoq_localcloud.dev import example_put, importing
 from lifoq_localcloud.dev.attempt_log import AttemptLog

@@ -10,17 +10,17 @@ from typing import Any
 from unittest.mock import patch
 
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates import refusals
+from lifoq.worker.gates import busy_downstream
 from lifoq.worker.gates.adaptive.adaptive_concurrency import AdaptiveConcurrency
+from lifoq.worker.gates.busy_downstream import BusyDownstream
 from lifoq.worker.gates.gate import Left
-from lifoq.worker.gates.refusals import Refusals
 from tests.simulation.history import Violation
 from tests.simulation.machine import Machine
 
 MOST = 1 / 2
 """The part of a cycle's attempts beyond which their overload must bring the number down."""
-FINDS = "lifoq.worker.gates.capacity.AdaptiveConcurrency"
-REFUSALS = "lifoq.worker.gates.refusals.Refusals"
+FINDS = "lifoq.worker.gates.adaptive_concurrency.AdaptiveConcurrency"
+REFUSALS = "lifoq.worker.gates.busy_downstream.BusyDownstream"
 
 
 class Judged(AdaptiveConcurrency):
@@ -48,7 +48,7 @@ class Judged(AdaptiveConcurrency):
             self._machine.scheduler.failure = Violation(f"adaptive concurrency: {told}", "")
 
 
-class JudgedRefusals(Refusals):
+class JudgedRefusals(BusyDownstream):
     """lifoq's own gate, which ends the simulation where more enter than stayed when the downstream
     refused one."""
 
@@ -71,7 +71,7 @@ class JudgedRefusals(Refusals):
         self._ended = 0 if left.refused else self._ended + 1
         if left.refused:
             self._room = max(1, self.inside)
-        elif self._ended >= refusals.PROBE_AFTER:  # of the scenario
+        elif self._ended >= busy_downstream.PROBE_AFTER:  # of the scenario
             self._room = math.inf
 
 

@@ -14,7 +14,7 @@ from lifoq.items.change import Item, is_number
 from lifoq.items.schema import TERMINAL, WAITING, Attribute, Status
 from lifoq.store.store import Store
 from lifoq.testing.hosts import START
-from lifoq.worker.gates import refusals
+from lifoq.worker.gates import busy_downstream
 from lifoq.worker.sweep import sweep
 from tests.simulation import handlers
 from tests.simulation.clients import Client
@@ -78,7 +78,7 @@ class World:
         try:
             with (
                 mock.patch.object(sweep, "PAGE", self.scenario.sweep_page),
-                mock.patch.object(refusals, "PROBE_AFTER", self.scenario.probe_after),
+                mock.patch.object(busy_downstream, "PROBE_AFTER", self.scenario.probe_after),
             ):
                 self._chaos()
                 self._calm()

@@ -17,14 +17,14 @@ from lifoq.items.quota_table import QUOTA_LASTS
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.gates import gates, table
+from lifoq.worker.gates.busy_downstream import PROBE_AFTER
+from lifoq.worker.gates.dependencies import RunDependencies
 from lifoq.worker.gates.gate import Gate, Left
 from lifoq.worker.gates.gates import Gates, RunGates
 from lifoq.worker.gates.hours import Window
 from lifoq.worker.gates.quotas.renewals import Renewals
 from lifoq.worker.gates.quotas.state import RENEW_EVERY, RENEWAL_PATIENCE
 from lifoq.worker.gates.rate import Bucket
-from lifoq.worker.gates.refusals import PROBE_AFTER
-from lifoq.worker.gates.setup import RunSetup
 from lifoq.worker.handlers.registry import TaskType
 from lifoq.worker.known_types import Types
 from tests.docs import waiting
@@ -59,13 +59,13 @@ def test_the_page_of_why_a_task_waits_has_the_gates_of_the_table():
 
 def test_only_the_gates_that_are_on_are_asked():
     of_plain = [gate.name for gate in gates_of([("a", {})]).of("a")]
-    assert of_plain == ["slots", "refusals"]
+    assert of_plain == ["slots", "busy_downstream"]
     terms = {"in_flight": 2, "rate_limit": 5, "adaptive_concurrency": True}
     names = [gate.name for gate in gates_of([("a", terms)], rate_limit=9).of("a")]
-    assert names == ["slots", "rate", "slots", "rate", "refusals", "capacity"]
+    assert names == ["slots", "rate", "slots", "rate", "busy_downstream", "adaptive_concurrency"]
     shared = gates_of([("a", terms)], rate_limit=9, shared_limits=True)
     names = [gate.name for gate in shared.of("a")]
-    assert names == ["slots", "quota", "refusals", "capacity", "quota"]
+    assert names == ["slots", "quota", "busy_downstream", "adaptive_concurrency", "quota"]
 
 
 # One by one
@@ -188,7 +188,7 @@ class World:
         kind_of = {kind.name: kind for kind in process.setup.registry}.get
         self.run = RunGates(
             process,
-            RunSetup(
+            RunDependencies(
                 process=process.setup,
                 kind_of=lambda name: kind_of(name) or kind_of("a"),
                 types=Types.of(process.setup.registry, process.setup.settings),
@@ -251,7 +251,7 @@ SITUATIONS = [
         "task type a starts 60 tokens per minute, and no more",
     ),
     (
-        "units",
+        "units_in_flight",
         {"units_in_flight": 3, "weight": "tokens"},
         fill_slots,
         {},
@@ -263,7 +263,7 @@ SITUATIONS = [
     ("key_slots", {"per_key": 1}, hold_key, {"key": "k"}, "its key k is busy"),
     ("key_rate", {"rate_per_key": 2}, claim_key, {"key": "k"}, "starts 2 tasks per second"),
     ("known_type", {}, lambda _w: None, {"task_type": "b"}, "no handler for task type b"),
-    ("already_claimed", {}, lambda w: w.claimed.ids.add("t"), {}, "has it already"),
+    ("claimed_or_refused", {}, lambda w: w.claimed.ids.add("t"), {}, "has it already"),
     ("expired", {}, lambda _w: None, {"expires_at": 1}, "its deadline is over"),
     ("damaged", {}, lambda _w: None, {"damage": "taskKey is not a string"}, "taskKey is not"),
 ]
@@ -334,9 +334,9 @@ def test_after_the_claim_the_gates_are_asked_again():
     claim = SimpleNamespace(task=task, begin_by=math.inf)
     assert world.run.refuses(ROW, claim, now) is None
     task.cancel_asked = 1
-    assert world.run.refuses(ROW, claim, now) == "unchanged"
+    assert world.run.refuses(ROW, claim, now) == "cancelled_or_replaced"
     task.cancel_asked, task.task_type = None, "b"
-    assert world.run.refuses(ROW, claim, now) == "unchanged"
+    assert world.run.refuses(ROW, claim, now) == "cancelled_or_replaced"
     world.host.advance(90)
     assert world.run.refuses(ROW, None, world.host.monotonic()) == "time_left"
 

@@ -8,7 +8,7 @@ from lifoq.store import key_starts
 from lifoq.store.key_starts import START_WITHIN, KeyStarts
 from lifoq.store.keyed_claims import KeyedClaims
 from lifoq.testing.hosts import ManualHost
-from lifoq.worker.gates.key_backoff import FIRST_KEY_PAUSE, LONGEST_KEY_PAUSE, KeyBackoff
+from lifoq.worker.gates.key_slots import FIRST_KEY_PAUSE, LONGEST_KEY_PAUSE, KeyPauses
 
 
 def test_a_flood_of_a_busy_key_is_no_barrier_and_is_read_once(bench):
@@ -67,7 +67,7 @@ def test_a_key_that_another_worker_holds_is_passed_over_asked_for_seldom_and_ser
 
 
 def test_the_pauses_of_a_key_that_others_hold_grow_up_to_a_bound():
-    keys, now, pauses = KeyBackoff(), 0, []
+    keys, now, pauses = KeyPauses(), 0, []
     for _ in range(6):
         keys.begin("k", now)
         pauses.append(keys.wait("k", now))

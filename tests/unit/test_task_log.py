@@ -8,7 +8,7 @@ import pytest
 from lifoq import Queue, TaskError
 from lifoq.operating.task_log import MOST_CALLS, TaskLogs
 from lifoq.testing.hosts import ManualHost
-from lifoq.worker.handlers.attempt_log import Formatter, handling, with_task_id
+from lifoq.worker.handlers.task_id_in_logs import Formatter, handling, with_task_id
 
 ODD = 'a/b "c" é\n1'
 

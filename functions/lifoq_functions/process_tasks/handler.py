@@ -10,7 +10,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from lifoq.environment import Environment
 from lifoq.metrics import Metric
-from lifoq.worker.handlers import attempt_log as logged
+from lifoq.worker.handlers import task_id_in_logs as logged
 from lifoq.worker.processor import Processor
 from lifoq.worker.run.report import ProcessUnusable, RunReport
 from lifoq_functions import started

@@ -10,7 +10,7 @@ from lifoq.environment import Environment
 from lifoq.health.statistics import QueueStats
 from lifoq.metrics import Metric
 from lifoq.worker.known_types import Types
-from lifoq.worker.sweep.stall_watch import StallWatch, patience
+from lifoq.worker.sweep.stalled_queue import StallWatch, patience
 from lifoq.worker.sweep.sweep import Sweeper, SweepReport
 from lifoq_functions import started
 from lifoq_functions.connected import store_of

@@ -6,9 +6,9 @@
                         Poller puts the rows into its BacklogView (kept in order by ViewIndex)
                         and takes the next one from it that the gates let pass
 
-``poll_facts`` is what has happened, and pure functions of it: when the next poll is due, and
-whether the queue is believed to be empty. It begins with how a run decides that, and ends.
-``promotions`` is the same for tasks that fall due. ``claim_order`` chooses the end of the queue;
-within it the view goes by place, and by the excess of keys beyond their fair share.
+``when_to_poll_or_end`` is what has happened, and pure functions of it: when the next poll is due,
+and whether the queue is believed to be empty. It begins with how a run decides that, and ends.
+``when_to_promote`` is the same for tasks that fall due. ``newest_or_oldest_first`` chooses the end
+of the queue; within it the view goes by place, and by the excess of keys beyond their fair share.
 ``claimed_tasks`` are those that the run has already.
 """

@@ -11,10 +11,10 @@ from lifoq.items.schema import Status
 from lifoq.store.candidate import Candidate, Candidates
 from lifoq.store.table import LARGEST_PAGE, Cursor
 from lifoq.worker.backlog.background_calls import BackgroundCalls, Poll, Shown, ShownBehind
-from lifoq.worker.backlog.claim_order import ClaimOrder
 from lifoq.worker.backlog.claimed_tasks import ClaimedTasks
-from lifoq.worker.backlog.poll_facts import POLL_PATIENCE, Facts, Found, judge
+from lifoq.worker.backlog.newest_or_oldest_first import NewestOrOldestFirst
 from lifoq.worker.backlog.view import BacklogView, SchedulingClass
+from lifoq.worker.backlog.when_to_poll_or_end import POLL_PATIENCE, Facts, Found, judge
 from lifoq.worker.gates.gates import RunGates
 
 MOST_KEYS_ASKED: Final = 200
@@ -38,7 +38,7 @@ class Poller:
         *,
         clock: Callable[[], int],
         first_page: int,
-        order: ClaimOrder,
+        order: NewestOrOldestFirst,
         claimed: ClaimedTasks[Any],
         woken_at: Callable[[], int],
         now: int,

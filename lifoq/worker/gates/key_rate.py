@@ -10,9 +10,9 @@ from lifoq.errors import KeyBusy
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
 from lifoq.store.key_starts import KeyStarts
+from lifoq.worker.gates.dependencies import ClaimedFacts, RunDependencies
 from lifoq.worker.gates.gate import Gate
-from lifoq.worker.gates.key_backoff import KeyBackoff
-from lifoq.worker.gates.setup import ClaimedFacts, RunSetup
+from lifoq.worker.gates.key_slots import KeyPauses
 from lifoq.worker.handlers.registry import TaskType
 
 
@@ -27,7 +27,7 @@ class KeyRate(Gate):
         self._claimed = claimed
         self._starts = starts
         self._host = host
-        self._pauses = KeyBackoff()
+        self._pauses = KeyPauses()
 
     def wait(self, row: Candidate, now: int) -> float:
         claiming, _ = self._claimed.of_key(row.task_type, row.key)
@@ -53,6 +53,6 @@ class KeyRate(Gate):
             self._pauses.begin(token, self._host.monotonic())
 
 
-def make(setup: RunSetup, kind: TaskType) -> KeyRate:
+def make(setup: RunDependencies, kind: TaskType) -> KeyRate:
     """Make the gate of a task type."""
     return KeyRate(kind.rate_per_key or 1.0, setup.claimed, setup.key_starts, setup.process.host)

@@ -3,15 +3,48 @@ all workers (``per_key``). The table itself decides, by the condition of the cla
 the run from asking in vain."""
 
 import math
-from typing import Any
+from typing import Any, Final
 
-from lifoq.basics.host import Host
+from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.errors import KeyBusy
 from lifoq.store.candidate import Candidate
+from lifoq.worker.gates.dependencies import ClaimedFacts, RunDependencies
 from lifoq.worker.gates.gate import Gate, Left
-from lifoq.worker.gates.key_backoff import KeyBackoff
-from lifoq.worker.gates.setup import ClaimedFacts, RunSetup
 from lifoq.worker.handlers.registry import TaskType
+
+FIRST_KEY_PAUSE: Final = 0.5
+"""Seconds for which a run leaves a key alone that other workers hold; it doubles each time."""
+LONGEST_KEY_PAUSE: Final = 4.0
+"""Seconds up to which that doubles: a refused claim costs units, and what others hold may end at
+any time."""
+
+
+class KeyPauses:
+    """The pauses of keys that other workers hold or start, of one task type. A run learns of them
+    when a claim is refused. From then on it leaves that key alone, until a task of the key has
+    ended here or the pause is over. The pause grows with each refusal. All times are monotonic
+    microseconds."""
+
+    def __init__(self) -> None:
+        self._pauses: dict[str | None, tuple[int, float]] = {}
+        """The end of each key's pause, and its length in seconds."""
+
+    def begin(self, key: str | None, now: int) -> None:
+        """Leave the key alone for a while, for longer than the last time."""
+        _, last = self._pauses.get(key, (0, FIRST_KEY_PAUSE / 2))
+        pause = min(LONGEST_KEY_PAUSE, last * 2)
+        long_over = now - microseconds(LONGEST_KEY_PAUSE)
+        self._pauses = {k: kept for k, kept in self._pauses.items() if kept[0] > long_over}
+        self._pauses[key] = now + microseconds(pause), pause
+
+    def end(self, key: str | None) -> None:
+        """Forget the key's pause: the key may be free."""
+        self._pauses.pop(key, None)
+
+    def wait(self, key: str | None, now: int) -> float:
+        """Return the seconds until the pause is over; 0 without one."""
+        until, _ = self._pauses.get(key, (0, 0.0))
+        return max(0.0, (until - now) / MICROSECONDS)
 
 
 class KeySlots(Gate):
@@ -22,7 +55,7 @@ class KeySlots(Gate):
         self._per_key = per_key
         self._claimed = claimed
         self._host = host
-        self._pauses = KeyBackoff()
+        self._pauses = KeyPauses()
 
     def wait(self, row: Candidate, now: int) -> float:
         if sum(self._claimed.of_key(row.task_type, row.key)) >= self._per_key:
@@ -48,6 +81,6 @@ class KeySlots(Gate):
             self._pauses.begin(token, self._host.monotonic())
 
 
-def make(setup: RunSetup, kind: TaskType) -> KeySlots:
+def make(setup: RunDependencies, kind: TaskType) -> KeySlots:
     """Make the gate of a task type."""
     return KeySlots(kind.per_key or 1, setup.claimed, setup.process.host)

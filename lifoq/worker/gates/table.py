@@ -62,7 +62,7 @@ ROWS: Final = (
         says="The worker has no handler for the task type.",
     ),
     Row(
-        name="already_claimed",
+        name="claimed_or_refused",
         about=About.TASK,
         says="The worker has the task already, was just refused it, or has too little time left "
         "for it in this run.",
@@ -167,7 +167,7 @@ ROWS: Final = (
         says="The worker has started as many tasks of the type as its `rate_limit` allows.",
     ),
     Row(
-        name="units",
+        name="units_in_flight",
         about=About.TYPE,
         keeps=True,
         on=lambda _, kind: kind.units_in_flight is not None,
@@ -182,13 +182,13 @@ ROWS: Final = (
         says="A task of the type has just failed on this worker (`cooldown`).",
     ),
     Row(
-        name="refusals",
+        name="busy_downstream",
         about=About.TYPE,
         keeps=True,
         says="The downstream has refused tasks of the type (`Busy`).",
     ),
     Row(
-        name="capacity",
+        name="adaptive_concurrency",
         about=About.TYPE,
         keeps=True,
         on=lambda _, kind: kind.adaptive_concurrency,
@@ -206,13 +206,13 @@ ROWS: Final = (
     ),
     # Asked once the task is claimed.
     Row(
-        name="unchanged",
+        name="cancelled_or_replaced",
         about=About.TASK,
         says="After the claim: the task was cancelled, or put anew as another type.",
     ),
 )
-"""The gates. Between them and the start of a task stand the order (``backlog.claim_order``, and the
-excess of ``fair_share``) and ``BY_THE_TABLE``."""
+"""The gates. Between them and the start of a task stand the order
+(``backlog.newest_or_oldest_first``, and the excess of ``fair_share``) and ``BY_THE_TABLE``."""
 
 BY_THE_TABLE: Final = {
     "waits": "The task is still PENDING, and its deadline is not over.",

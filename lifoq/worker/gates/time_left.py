@@ -8,9 +8,9 @@ from lifoq.basics.times import spoken
 from lifoq.items.task import Task
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
+from lifoq.worker.gates.dependencies import RunDependencies
 from lifoq.worker.gates.gate import Gate
-from lifoq.worker.gates.setup import RunSetup
-from lifoq.worker.handlers import allowance
+from lifoq.worker.handlers.attempts_and_timeout import timeout_of
 from lifoq.worker.handlers.registry import TaskType
 
 
@@ -28,7 +28,7 @@ class TimeLeft(Gate):
 
     def seconds(self, task: Task | Candidate | None) -> float:
         """Return how long an attempt may take; without a task, at any of the type."""
-        return allowance.seconds(task, self._kind, longest=self._longest)
+        return timeout_of(task, self._kind, longest=self._longest)
 
     def wait(self, row: Candidate, now: int) -> float:
         return 0.0 if now <= self._latest_start else math.inf
@@ -42,7 +42,7 @@ class TimeLeft(Gate):
         return now <= self._by - microseconds(self.seconds(task))
 
 
-def make(setup: RunSetup, kind: TaskType) -> TimeLeft:
+def make(setup: RunDependencies, kind: TaskType) -> TimeLeft:
     """Make the gate of a task type."""
     settings = setup.process.settings
     return TimeLeft(

@@ -5,8 +5,8 @@ import math
 from typing import Final
 
 from lifoq.store.candidate import Candidate
+from lifoq.worker.gates.dependencies import ClaimedFacts, RunDependencies
 from lifoq.worker.gates.gate import Gate
-from lifoq.worker.gates.setup import ClaimedFacts, RunSetup
 
 MOST: Final = 1.5
 """Calls per slot whose tasks are claimed and not all settled, at the most. More would take the
@@ -31,6 +31,6 @@ class UnsettledCalls(Gate):
         return f"outcomes are written slowly: {number} calls are claimed and not settled"
 
 
-def make(setup: RunSetup, _kind: None) -> UnsettledCalls:
+def make(setup: RunDependencies, _kind: None) -> UnsettledCalls:
     """Make the gate of a run."""
     return UnsettledCalls(setup.claimed, slots=setup.process.settings.in_flight)

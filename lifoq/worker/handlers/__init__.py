@@ -2,14 +2,15 @@
 
     Registry ──▶ TaskType: a handler, and its terms
                     │
-    payload, Context ──▶ ``handler_call.ask`` calls it ──▶ a value, or what it raised
+    payload, Context ──▶ ``invoke.ask`` calls it ──▶ a value, or what it raised
                                                              │
                                  Succeed, TryAgain (after a Backoff), GiveUp, Cancel
                                                              │
                                                  Outcome.write: one conditional write
 
 ``registry`` maps a task type to its handler, ``context`` is what the handler is told,
-``handler_call`` calls it for one task or a batch, ``outcome`` is what its return value or exception
-means, ``backoff`` how long a retry waits, ``allowance`` how many attempts and how much time one
-task has. ``async_handlers`` runs coroutines, ``attempt_log`` names the task in log records.
+``invoke`` calls it for one task or a batch, ``outcome`` is what its return value or exception
+means, ``backoff`` how long a retry waits, ``attempts_and_timeout`` how many attempts and how much
+time one task has. ``async_handlers`` runs coroutines, ``task_id_in_logs`` names the task in log
+records.
 """

@@ -12,7 +12,7 @@ from lifoq.store.worker_writes import WorkerWrites
 
 if TYPE_CHECKING:
     from lifoq.worker.handlers.async_handlers import AsyncHandlers  # not where nothing is async
-    from lifoq.worker.handlers.emitted import Emitted  # not where nothing is emitted
+    from lifoq.worker.handlers.emitted_parts import EmittedParts  # not where nothing is emitted
 
 
 class Context:
@@ -74,7 +74,7 @@ class Context:
         self._async_handlers = async_handlers
         self._answers = answers
         self._weighed = weighed
-        self._emitted: Emitted | None = None
+        self._emitted: EmittedParts | None = None
         self._checkpoints = False
         """True once the attempt has kept a checkpoint of its own."""
 
@@ -184,9 +184,11 @@ class Context:
         if self.cancelled:
             raise Cancelled(self.task_id)
         if self._emitted is None:
-            from lifoq.worker.handlers.emitted import Emitted  # noqa: PLC0415 - as above
+            from lifoq.worker.handlers.emitted_parts import EmittedParts  # noqa: PLC0415 - as above
 
-            self._emitted = Emitted(self.last_checkpoint, write=self._checkpoint, host=self._host)
+            self._emitted = EmittedParts(
+                self.last_checkpoint, write=self._checkpoint, host=self._host
+            )
         self._emitted.add(part)
 
     def flush(self) -> None:

@@ -13,7 +13,7 @@ from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
 from lifoq.worker.handlers.context import Context
 from lifoq.worker.handlers.outcome import Cancel, Outcome, Succeed, TryAgain
-from lifoq.worker.run.call import Call
+from lifoq.worker.run.handler_call import HandlerCall
 
 
 class Settlement(Enum):
@@ -52,7 +52,7 @@ class Attempt:
         self,
         *,
         claim: Claim,
-        call: "Call[Attempt]",
+        call: "HandlerCall[Attempt]",
         context: Context,
         began: int,
         renew_at: int,

@@ -26,10 +26,9 @@ from lifoq.store.claims import Claim
 from lifoq.worker.gates.adaptive.load_signal import LoadSignal
 from lifoq.worker.gates.gate import Left
 from lifoq.worker.gates.gates import Pass, RunGates
-from lifoq.worker.handlers import allowance
-from lifoq.worker.handlers.attempt_log import handling
+from lifoq.worker.handlers.attempts_and_timeout import attempts_of, timeout_of
 from lifoq.worker.handlers.context import Context
-from lifoq.worker.handlers.handler_call import Raised, ask
+from lifoq.worker.handlers.invoke import Raised, ask
 from lifoq.worker.handlers.outcome import (
     Cancel,
     GiveUp,
@@ -41,6 +40,7 @@ from lifoq.worker.handlers.outcome import (
     returned,
 )
 from lifoq.worker.handlers.registry import TaskType
+from lifoq.worker.handlers.task_id_in_logs import handling
 from lifoq.worker.process_state import ProcessState
 from lifoq.worker.run.attempt import (
     Attempt,
@@ -53,7 +53,7 @@ from lifoq.worker.run.attempt import (
     Started,
     TooLate,
 )
-from lifoq.worker.run.call import Call
+from lifoq.worker.run.handler_call import HandlerCall
 
 log = logging.getLogger("lifoq.attempt")
 
@@ -104,7 +104,7 @@ class AttemptThreads:
         """Claim these tasks, and run them by one call of the handler, which has ``passed`` the
         gates. Raises OutOfThreads; the tasks that have no thread are reported as NotStarted."""
         ids = [row.task_id for row in rows]
-        call: Call[Attempt] = Call(kind, ids, passed=passed, host=self._host)
+        call: HandlerCall[Attempt] = HandlerCall(kind, ids, passed=passed, host=self._host)
         for number, row in enumerate(rows):
             try:
                 self._spawn(partial(self._work, row, call), row.task_id, kind)
@@ -144,11 +144,11 @@ class AttemptThreads:
     def _spawn(self, work: Callable[[], None], task_id: str, kind: TaskType) -> None:
         self._host.spawn(work, name=f"{kind.name} {task_id}")
 
-    def _not_started(self, row: Candidate, call: Call[Attempt], error: Exception) -> None:
+    def _not_started(self, row: Candidate, call: HandlerCall[Attempt], error: Exception) -> None:
         call.leave(row.task_id)
         self._mailbox.put(NotStarted(row=row, error=error))
 
-    def _work(self, row: Candidate, call: Call[Attempt]) -> None:
+    def _work(self, row: Candidate, call: HandlerCall[Attempt]) -> None:
         """Claim a task, and make an attempt at it: the work of an attempt's thread."""
         kind = call.kind
         try:
@@ -194,10 +194,10 @@ class AttemptThreads:
         if refuses is not None:
             raise (TooLate if refuses == "time_left" else NotClaimed)(row.task_id)
 
-    def _begin(self, claim: Claim, call: Call[Attempt]) -> Attempt:
+    def _begin(self, claim: Claim, call: HandlerCall[Attempt]) -> Attempt:
         """Return the attempt at a task that was just claimed. Its time begins now."""
         now, settings, task, kind = self._host.monotonic(), self._settings, claim.task, call.kind
-        seconds = allowance.seconds(task, kind, longest=settings.task_timeout)
+        seconds = timeout_of(task, kind, longest=settings.task_timeout)
         times_out_at, renewals = now + microseconds(seconds), self._renewals
         context = Context(
             task=task,
@@ -208,7 +208,7 @@ class AttemptThreads:
                 if renewals is None
                 else partial(renewals.lease, kind.name, settings.lease)
             ),
-            max_attempts=allowance.attempts(task, kind, by_default=settings.max_attempts),
+            max_attempts=attempts_of(task, kind, by_default=settings.max_attempts),
             ends_at=times_out_at,
             async_handlers=call.async_handlers,
             answers=None if kind.batch is None else call.answers,
@@ -239,7 +239,7 @@ class AttemptThreads:
         if outcome is not None and attempt.begin_settling():
             self._settle(attempt, outcome)
 
-    def _call(self, call: Call[Attempt]) -> None:
+    def _call(self, call: HandlerCall[Attempt]) -> None:
         """Call the handler for the tasks that share the call, and settle each."""
         attempts = [attempt for attempt in call.gather() if not attempt.is_settling]
         if not attempts:  # their time is over
@@ -270,7 +270,7 @@ class AttemptThreads:
             self._settle(attempt, outcome)
 
     def _traced(
-        self, call: Call[Attempt], attempts: Sequence[Attempt]
+        self, call: HandlerCall[Attempt], attempts: Sequence[Attempt]
     ) -> AbstractContextManager[object]:
         """Begin the span of the call, where the process traces. What the attempts send on, and
         their follow-up tasks, lead back to it."""

@@ -34,13 +34,13 @@ from lifoq.worker.backlog.background_calls import (
     ShownBehind,
 )
 from lifoq.worker.backlog.claimed_tasks import ClaimedTasks
-from lifoq.worker.backlog.poll_facts import believed_at, next_poll
 from lifoq.worker.backlog.poller import Poller
-from lifoq.worker.backlog.promotions import Promotions
+from lifoq.worker.backlog.when_to_poll_or_end import believed_at, next_poll
+from lifoq.worker.backlog.when_to_promote import Promotions
+from lifoq.worker.gates.dependencies import RunDependencies
 from lifoq.worker.gates.gate import Left
 from lifoq.worker.gates.gates import Pass, RunGates
 from lifoq.worker.gates.quotas.renewal_answer import RenewalAnswer
-from lifoq.worker.gates.setup import RunSetup
 from lifoq.worker.handlers.context import Context
 from lifoq.worker.handlers.registry import TaskType, batch_size
 from lifoq.worker.process_state import ProcessState
@@ -173,8 +173,8 @@ class Run:
         self._held_back: HeldBack | None = None
         """Asks why tasks wait, from the first note on."""
 
-    def _gate_setup(self) -> RunSetup:
-        return RunSetup(
+    def _gate_setup(self) -> RunDependencies:
+        return RunDependencies(
             process=self._process.gates.setup,
             kind_of=self._kind,
             types=self._process.types,

@@ -8,5 +8,5 @@
       count, and measure ages ──▶ the sweep's note, metrics   everybody can see how the queue does
       tasks wait? ─────────────▶ a kick for the processor     no lost kick matters
 
-``sweep`` has the steps. ``stall_watch`` tells if tasks wait and nobody claims any.
+``sweep`` has the steps. ``stalled_queue`` tells if tasks wait and nobody claims any.
 """

@@ -25,10 +25,10 @@ from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import Task
 from lifoq.store.store import Store
 from lifoq.store.table import Cursor
-from lifoq.worker.handlers import allowance
+from lifoq.worker.handlers.attempts_and_timeout import attempts_of
 from lifoq.worker.handlers.registry import Registry
 from lifoq.worker.known_types import ALL_TYPES, Types
-from lifoq.worker.sweep.stall_watch import StallWatch
+from lifoq.worker.sweep.stalled_queue import StallWatch
 
 log = logging.getLogger("lifoq.sweep")
 
@@ -252,7 +252,7 @@ class Sweeper:
         if task.lease_expires >= now:
             return
         kind = self._registry.get(task.task_type)
-        max_attempts = allowance.attempts(task, kind, by_default=self._max_attempts)
+        max_attempts = attempts_of(task, kind, by_default=self._max_attempts)
         try:
             became = self._store.reclaim(task, max_attempts=max_attempts)
         except DamagedTask as damage:

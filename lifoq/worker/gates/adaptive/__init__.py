@@ -1,4 +1,4 @@
-"""The search behind the gate of capacity: how many tasks of a type a downstream takes at a time.
+"""The search behind ``adaptive_concurrency``: how many tasks of a type a downstream takes at once.
 
 ``adaptive_concurrency`` moves the number up and down and judges by what follows, ``attempt_times``
 measures, and ``capacity_estimate`` keeps what is known. ``throughput`` guards the search: it counts

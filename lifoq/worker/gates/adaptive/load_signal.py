@@ -12,4 +12,4 @@ class LoadSignal(Enum):
     """The attempt took longer than its timeout."""
     UNTOLD = auto()
     """The attempt tells nothing of the load: it failed in another way, perhaps at once, or was
-    refused. The gate of refusals counts those."""
+    refused. The gate ``busy_downstream`` counts those."""

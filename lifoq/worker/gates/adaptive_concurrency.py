@@ -1,5 +1,5 @@
-"""The gate of capacity: as many tasks of a type at a time as the downstream was found to take,
-where the type has ``adaptive_concurrency``. ``adaptive`` has the search."""
+"""The gate of adaptive concurrency: as many tasks of a type at a time as the downstream was found
+to take, where the type has ``adaptive_concurrency``. ``adaptive`` has the search."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from lifoq.store.candidate import Candidate
 from lifoq.worker.gates.adaptive.adaptive_concurrency import AdaptiveConcurrency
 from lifoq.worker.gates.adaptive.attempt_times import Sample
 from lifoq.worker.gates.adaptive.load_signal import LoadSignal
+from lifoq.worker.gates.dependencies import ProcessDependencies
 from lifoq.worker.gates.gate import Gate, Left
-from lifoq.worker.gates.setup import ProcessSetup
 from lifoq.worker.handlers.registry import TaskType
 
 
-class Capacity(Gate):
+class AdaptiveLimit(Gate):
     """Hands the attempts of a type to the search as samples, and keeps to what it finds."""
 
     def __init__(self, host: Host, task_type: str, most: int) -> None:
@@ -51,7 +51,7 @@ class Capacity(Gate):
         return (self._epoch + now) / MICROSECONDS
 
 
-def make(setup: ProcessSetup, kind: TaskType) -> Capacity:
+def make(setup: ProcessDependencies, kind: TaskType) -> AdaptiveLimit:
     """Make the gate of a task type."""
     most = setup.settings.in_flight
-    return Capacity(setup.host, kind.name, min(most, kind.in_flight or most))
+    return AdaptiveLimit(setup.host, kind.name, min(most, kind.in_flight or most))

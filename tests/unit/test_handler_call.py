@@ -5,7 +5,7 @@ import pytest
 
 from lifoq.basics.host import SYSTEM
 from lifoq.worker.handlers.registry import TaskType
-from lifoq.worker.run.call import Call
+from lifoq.worker.run.handler_call import HandlerCall
 from tests.gates import gates_of, row
 
 
@@ -27,7 +27,7 @@ def call_for_a_and_c(limits, handler):
     is_async = handler is async_handler
     kind = TaskType(name="mail", handler=handler, is_async=is_async, batch=3)
     passed = limits.enter(row(kind.name), SYSTEM.monotonic())
-    call = Call(kind, ["a", "b", "c"], passed=passed, host=SYSTEM)
+    call = HandlerCall(kind, ["a", "b", "c"], passed=passed, host=SYSTEM)
     call.join("a", 1)
     call.join("c", 3)
     call.leave("b")

@@ -16,7 +16,7 @@ EMIT_APART: Final = 0.25
 """Seconds between two writes of the parts that one attempt emits: each writes all of the item."""
 
 
-class Emitted:
+class EmittedParts:
     """The parts of one task, those of its earlier attempts first.
 
     A thread beside the handler writes them, so that the last of them does not wait for the next,

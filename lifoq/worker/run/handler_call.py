@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from lifoq.worker.handlers.async_handlers import AsyncHandlers  # not where nothing is async
 
 Attempt = TypeVar("Attempt")
-"""The run's type of an attempt. Call only keeps it."""
+"""The run's type of an attempt. HandlerCall only keeps it."""
 BATCH_PATIENCE: Final = 1.0
 """Seconds for which a batch waits for the next answer to one of its claims. After that the handler
 is called without the tasks that are missing, and these are handed back."""
 
 
-class Call(Generic[Attempt]):
+class HandlerCall(Generic[Attempt]):
     """One call of a handler. Thread-safe: the threads of its attempts join and leave, and the run
     tells which tasks have no more time."""
 

@@ -1,4 +1,4 @@
-"""The allowance of one task: how many attempts it has, and how long each of them may take.
+"""The attempts that one task has, and the longest time that each of them may take.
 
 The processor and the sweep both ask here, so that they never judge a task differently.
 """
@@ -10,7 +10,7 @@ from lifoq.store.candidate import Candidate
 from lifoq.worker.handlers.registry import TaskType
 
 
-def attempts(task: Task, kind: TaskType | None, *, by_default: int) -> int:
+def attempts_of(task: Task, kind: TaskType | None, *, by_default: int) -> int:
     """Return how many attempts a task has: its own number, or its type's, or the default.
 
     ``kind``: its type, if it has a handler here. ``by_default``: the worker's setting.
@@ -18,7 +18,7 @@ def attempts(task: Task, kind: TaskType | None, *, by_default: int) -> int:
     return task.max_attempts or (kind and kind.max_attempts) or by_default
 
 
-def seconds(task: Task | Candidate | None, kind: TaskType, *, longest: float) -> float:
+def timeout_of(task: Task | Candidate | None, kind: TaskType, *, longest: float) -> float:
     """Return how long an attempt at a task may take: its own time, or its type's, or the longest.
 
     Without a task, at any of the type. ``longest``: the worker's ``task_timeout``, which is the

@@ -8,8 +8,8 @@ from typing import Any
 
 from lifoq.basics.host import MICROSECONDS
 from lifoq.store.candidate import Candidate
+from lifoq.worker.gates.dependencies import ProcessDependencies
 from lifoq.worker.gates.gate import Gate, Left
-from lifoq.worker.gates.setup import ProcessSetup
 from lifoq.worker.handlers.registry import TaskType
 
 
@@ -21,7 +21,7 @@ class _Call:
     hangs: bool = False
 
 
-class Units(Gate):
+class UnitsInFlight(Gate):
     """Keeps count of the units at work.
 
     The first task that finds no room, though it is the next, is waited for: no other of its type
@@ -112,6 +112,6 @@ class Units(Gate):
         return (row.expires_at - self._clock()) / MICROSECONDS
 
 
-def make(setup: ProcessSetup, kind: TaskType) -> Units:
+def make(setup: ProcessDependencies, kind: TaskType) -> UnitsInFlight:
     """Make the gate of a task type."""
-    return Units(kind, setup.store.now)
+    return UnitsInFlight(kind, setup.store.now)

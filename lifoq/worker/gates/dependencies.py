@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProcessSetup:
+class ProcessDependencies:
     """The parts of a process, for gates that live as long as it does."""
 
     store: Store
@@ -63,10 +63,10 @@ class ClaimingFacts(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSetup:
+class RunDependencies:
     """The parts of one run, for gates that live as long as it does."""
 
-    process: ProcessSetup
+    process: ProcessDependencies
     kind_of: Callable[[str], TaskType]
     """The task type of a name, also of one that nobody has registered."""
     types: "Types"

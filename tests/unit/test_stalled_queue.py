@@ -7,7 +7,7 @@ from lifoq.store.memory import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.known_types import Types
-from lifoq.worker.sweep.stall_watch import STALL_PATIENCE, StallWatch, patience
+from lifoq.worker.sweep.stalled_queue import STALL_PATIENCE, StallWatch, patience
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from lifoq import QueueMisconfigured, StoreUnavailable
 from lifoq.basics.host import microseconds
-from lifoq.worker.backlog.poll_facts import (
+from lifoq.worker.backlog.when_to_poll_or_end import (
     EMPTY_POLL,
     IDLE_POLL,
     LONGEST_POLL,

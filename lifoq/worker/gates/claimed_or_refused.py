@@ -5,11 +5,11 @@ is let alone until its end."""
 import math
 
 from lifoq.store.candidate import Candidate
+from lifoq.worker.gates.dependencies import ClaimedFacts, RunDependencies
 from lifoq.worker.gates.gate import Gate
-from lifoq.worker.gates.setup import ClaimedFacts, RunSetup
 
 
-class AlreadyClaimed(Gate):
+class ClaimedOrRefused(Gate):
     """Opens once the task is the run's no more, and was not refused a moment ago."""
 
     def __init__(self, claimed: ClaimedFacts) -> None:
@@ -22,6 +22,6 @@ class AlreadyClaimed(Gate):
         return "this worker has it already, was just refused it, or has too little time left for it"
 
 
-def make(setup: RunSetup, _kind: None) -> AlreadyClaimed:
+def make(setup: RunDependencies, _kind: None) -> ClaimedOrRefused:
     """Make the gate of a run."""
-    return AlreadyClaimed(setup.claimed)
+    return ClaimedOrRefused(setup.claimed)

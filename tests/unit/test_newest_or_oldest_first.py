@@ -5,7 +5,7 @@ import itertools
 from lifoq.basics.host import microseconds
 from lifoq.store.candidate import Candidate, Candidates
 from lifoq.testing.hosts import ManualHost
-from lifoq.worker.backlog.claim_order import ClaimOrder
+from lifoq.worker.backlog.newest_or_oldest_first import NewestOrOldestFirst
 from tests.virtual.bench import Bench
 
 THRESHOLD = 60.0
@@ -26,7 +26,7 @@ def test_the_oldest_comes_first_until_it_is_older_than_the_threshold(bench):
 
 def test_just_below_the_threshold_the_order_stays_as_it_is():
     host = ManualHost()
-    order = ClaimOrder(THRESHOLD, host)
+    order = NewestOrOldestFirst(THRESHOLD, host)
 
     def newest_first(age):
         host.advance(5)

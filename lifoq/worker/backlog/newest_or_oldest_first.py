@@ -15,7 +15,7 @@ ASK_EVERY: Final = 1.0
 """Seconds between two queries that begin at the other end than the one that is served."""
 
 
-class ClaimOrder:
+class NewestOrOldestFirst:
     """Chooses between newest first and oldest first. Without a threshold it is always newest first.
     With one, it is oldest first until the oldest waiting task is older than the threshold, or until
     a task with a head start waits: oldest first would serve that one last. Used by the thread of

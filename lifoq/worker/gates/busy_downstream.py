@@ -1,4 +1,4 @@
-"""The gate of refusals: as many tasks of a type at a time as the downstream takes, as its refusals
+"""The gate of a busy downstream: as many tasks of a type at a time as it takes, as its refusals
 (``Busy``) tell. Any number, until it refuses one."""
 
 import math
@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.store.candidate import Candidate
+from lifoq.worker.gates.dependencies import ProcessDependencies
 from lifoq.worker.gates.gate import Gate, Left
-from lifoq.worker.gates.setup import ProcessSetup
 from lifoq.worker.handlers.registry import TaskType
 
 PROBE_AFTER: Final = 100
@@ -17,7 +17,7 @@ CLOSED_PAUSE: Final = 1.0
 """Seconds between two tries where the downstream takes nothing at all."""
 
 
-class Refusals(Gate):
+class BusyDownstream(Gate):
     """Lets in no more, after a refusal, than the downstream was working on. Once enough others have
     ended without one, one more is tried."""
 
@@ -67,6 +67,6 @@ class Refusals(Gate):
             self._size, self._passed = self._size + 1, 0
 
 
-def make(setup: ProcessSetup, kind: TaskType) -> Refusals:
+def make(setup: ProcessDependencies, kind: TaskType) -> BusyDownstream:
     """Make the gate of a task type."""
-    return Refusals(setup.host, kind.name)
+    return BusyDownstream(setup.host, kind.name)
