@@ -9,11 +9,11 @@ import click
 from benchmarks.capacity.results import Kind, Results
 from benchmarks.record import recording
 from lab.downstreams import KINDS, Backlog, times
-from lifoq.worker.gates.adaptive.adaptive_concurrency import AdaptiveConcurrency
+from lifoq.worker.gates.adaptive.capacity_search import CapacitySearch
 
 MOST: Final = 200
 LAWS: Final = ("fixed", "gamma", "exponential", "Weibull", "mixture")
-SECONDS: Final = {1: 1_200, 2: 900, 3: 600, 6: 360, 12: 270, 40: 270, 100: 180}
+SECONDS: Final = {1: 1_200, 2: 900, 3: 600, 6: 360, 12: 270, 40: 270, 100: 270}
 """The length of a trial, by capacity: with few at a time, few attempts end in a second."""
 CROWD: Final = [(kind, law, 12, 8) for kind in KINDS for law in ("exponential", "Weibull")]
 """Trials of eight workers. Each has to learn: one takes eight times as long to compute."""
@@ -44,7 +44,7 @@ def main(processes: int) -> None:
 def trial(kind: str, law: str, capacity: int, workers: int, *, number: int) -> Kind:
     """Compare the law with the best fixed number: as many as the capacity, and at least one for
     each worker."""
-    laws = [AdaptiveConcurrency(MOST) for _ in range(workers)]
+    laws = [CapacitySearch(MOST) for _ in range(workers)]
     downstream = KINDS[kind](capacity)
     service = times(law, f"{kind} {capacity} {workers} {number}")
     backlog = Backlog(downstream, service, laws)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lifoq.worker.gates.adaptive.adaptive_concurrency import AdaptiveConcurrency
+from lifoq.worker.gates.adaptive.capacity_search import CapacitySearch
 from lifoq.worker.gates.adaptive.load_signal import LoadSignal
 
 FIRST: Final = 4.0
@@ -146,7 +146,7 @@ class Hill(Fixed):
 
 LIFOQ: Final = "lifoq"
 LAWS: Final[Mapping[str, Callable[[int], Any]]] = {
-    LIFOQ: AdaptiveConcurrency,
+    LIFOQ: CapacitySearch,
     "refusals alone": lambda most: Fixed(size=most, most=most),
     "Gradient2": lambda most: Gradient2(size=FIRST, most=most),
     "Vegas": lambda most: Vegas(size=FIRST, most=most),

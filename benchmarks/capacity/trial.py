@@ -27,7 +27,7 @@ FOREVER: Final = 10.0 * 365 * 86_400
 WINDOW: Final = 60.0
 BIT: Final = 5.0
 """Seconds between two looks at the limit."""
-FINDS: Final = "lifoq.worker.gates.adaptive_concurrency.AdaptiveConcurrency"
+FINDS: Final = "lifoq.worker.gates.adaptive_concurrency.CapacitySearch"
 
 
 @dataclass(frozen=True, kw_only=True)

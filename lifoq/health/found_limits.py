@@ -36,8 +36,6 @@ class FoundLimit:
     """Epoch microseconds of the note."""
     ended: bool = False
     """True if the worker's run was over then: it may be gone, and leaves its part to others."""
-    went_back: bool = False
-    """True if times led the worker to a number that got no more done than a much smaller one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +50,6 @@ class TypeLimit:
     workers: int
     at: int
     """Epoch microseconds of the latest note."""
-    went_back: bool = False
-    """True if times led a worker to a number that got no more done than a much smaller one: it went
-    back to that."""
 
     @property
     def told(self) -> str:
@@ -114,7 +109,6 @@ def by_type(rows: Iterable[FoundLimit], *, now: int) -> tuple[TypeLimit, ...]:
                 most=sum(row.most for row in own),
                 workers=len(own),
                 at=latest[name].at,
-                went_back=any(row.went_back for row in own),
             )
         )
     return tuple(found)
@@ -134,7 +128,6 @@ def together(one: Iterable[TypeLimit], other: Iterable[TypeLimit]) -> tuple[Type
                 most=before.most + limit.most,
                 workers=before.workers + limit.workers,
                 at=max(before.at, limit.at),
-                went_back=before.went_back or limit.went_back,
             )
         )
     return tuple(found[name] for name in sorted(found))

@@ -170,15 +170,6 @@ def adaptive_limits(patient: Patient) -> Iterator[Finding]:
                 meaning="A wrong guess may send the downstream many times what it takes.",
                 remedy="lower in_flight of the type, to four times what was found or so",
             )
-        if limit.went_back:
-            yield Finding(
-                wrong=f"The times of {limit.task_type} do not tell what its downstream takes: "
-                f"{limit.told}.",
-                meaning="A worker had many more at work, which got no more done and took longer, "
-                "and went back to the smaller number.",
-                remedy="set in_flight of the type to a number that you know, without "
-                "adaptive_concurrency",
-            )
 
 
 def failures(patient: Patient) -> Iterator[Finding]:

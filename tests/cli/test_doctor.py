@@ -160,7 +160,6 @@ AN_OLD_WORKER = worker_notes.WorkerNote(
 WORKS = {"Item": {"checkpoint": {"S": worker_notes.encoded(AN_OLD_WORKER, before=())}}}
 HELD = {"Item": {"result": {"S": FOUND % 63}}}
 LOW = {"Item": {"result": {"S": FOUND % 3}}}
-BACK = {"Item": {"result": {"S": (FOUND % 9).replace('"tasks"', '"went_back": true, "tasks"')}}}
 KEPT = '{"Filter": {"Prefix": "other/"}, "Status": "Enabled", "Expiration": {"Days": 3}}, '
 MENDED = '{"Status": "Enabled", "Filter": {"Prefix": "45-days/"}, "Expiration": {"Days": 45}}]}'
 DEPLOY = "make deploy STAGE=dev"
@@ -301,7 +300,6 @@ BREAKAGES: dict[str, list[tuple[Answer, str, str]]] = {
         (WORKS, f"The worker a host runs lifoq 0.0.9, the functions {HERE}", "image anew"),
         (HELD, "in_flight holds check back: 63 found, of 64 at most.", "raise in_flight"),
         (LOW, "in_flight is far from what was found for check: 3 found", "lower in_flight"),
-        (BACK, "The times of check do not tell what its downstream takes: 9", "set in_flight"),
     ],
 }
 

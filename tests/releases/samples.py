@@ -203,7 +203,7 @@ def _own(w: Writer) -> None:
         known_types=("check", KEYED),
     )
     sweep_notes.write(w.store, note)
-    found = FoundLimit(worker="w1", task_type="check", tasks=12.5, most=64, at=now, went_back=True)
+    found = FoundLimit(worker="w1", task_type="check", tasks=12.5, most=64, at=now)
     hold = worker_notes.Hold(gate="slots", says="the worker is at its limit", since=now)
     told = worker_notes.made_here(
         worker="w1", since=now, slots=10, at=now, ended=False, held=(hold,)

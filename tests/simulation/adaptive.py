@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from lifoq.store.candidate import Candidate
 from lifoq.worker.gates import busy_downstream
-from lifoq.worker.gates.adaptive.adaptive_concurrency import AdaptiveConcurrency
+from lifoq.worker.gates.adaptive.capacity_search import CapacitySearch
 from lifoq.worker.gates.busy_downstream import BusyDownstream
 from lifoq.worker.gates.gate import Left
 from tests.simulation.history import Violation
@@ -19,11 +19,11 @@ from tests.simulation.machine import Machine
 
 MOST = 1 / 2
 """The part of a cycle's attempts beyond which their overload must bring the number down."""
-FINDS = "lifoq.worker.gates.adaptive_concurrency.AdaptiveConcurrency"
+FINDS = "lifoq.worker.gates.adaptive_concurrency.CapacitySearch"
 REFUSALS = "lifoq.worker.gates.busy_downstream.BusyDownstream"
 
 
-class Judged(AdaptiveConcurrency):
+class Judged(CapacitySearch):
     """lifoq's own search, which ends the simulation where it breaks a rule."""
 
     def __init__(self, machine: Machine, most: int) -> None:

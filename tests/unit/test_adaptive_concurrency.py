@@ -1,19 +1,17 @@
-"""The search for a downstream's capacity, against models: servers with a queue in front, and a
-speed that tasks share. And its guard, which counts what gets done."""
+"""The search for a downstream's capacity, against models: servers with a queue in front, a speed
+that tasks share, and one that falls with each task too many."""
 
 import heapq
 import itertools
 import random
 from collections.abc import Callable
-from statistics import median
 
 import pytest
 
 from lab.downstreams import KINDS, Backlog, times
-from lifoq.worker.gates.adaptive.adaptive_concurrency import FIRST, AdaptiveConcurrency
 from lifoq.worker.gates.adaptive.attempt_times import Cycle
+from lifoq.worker.gates.adaptive.capacity_search import FIRST, CapacitySearch
 from lifoq.worker.gates.adaptive.load_signal import LoadSignal
-from lifoq.worker.gates.adaptive.throughput import FEWEST, Throughput
 
 EPOCH = 1_800_000_000.0
 MOST = 64
@@ -27,7 +25,7 @@ class Downstream:
         self.servers = servers
         self.timeout = float("inf")
         self.now = EPOCH
-        self.laws = [AdaptiveConcurrency(MOST) for _ in range(workers)]
+        self.laws = [CapacitySearch(MOST) for _ in range(workers)]
         self.done: list[tuple[float, int, float]] = []
         """When, whose, and after how long."""
         self._service = service
@@ -105,7 +103,7 @@ def test_times_that_do_not_vary_show_the_capacity(servers):
 def test_exponential_times_hide_the_capacity_no_more_than_their_noise_does(servers):
     downstream = Downstream(servers, exponential())
     downstream.passes(300)
-    assert downstream.throughput(400) >= 0.85 * servers
+    assert downstream.throughput(400) >= 0.8 * servers
     assert downstream.mean_time(400) <= 1.7
 
 
@@ -172,89 +170,22 @@ def test_workers_that_share_a_downstream_do_not_push_one_another_up():
     assert sum(times) / len(times) <= 1.6
 
 
-@pytest.mark.parametrize(
-    ("kind", "law", "seed", "least"),
-    [
-        ("shared", "exponential", "one", 0.7),
-        ("shared", "Weibull", "one", 0.85),
-        ("degrading", "exponential", "one", 0.85),
-        ("degrading", "Weibull", "two", 0.85),
-    ],
-)
-def test_where_tasks_share_a_speed_the_number_comes_down_again(kind, law, seed, least):
-    backlog = Backlog(KINDS[kind](8), times(law, seed), [AdaptiveConcurrency(MOST)])
+@pytest.mark.parametrize("kind", ["shared", "degrading"])
+@pytest.mark.parametrize("law", ["fixed", "exponential", "Weibull"])
+@pytest.mark.parametrize("capacity", [3, 12])
+def test_where_tasks_share_a_speed_the_number_stays_near_the_capacity(kind, law, capacity):
+    backlog = Backlog(KINDS[kind](capacity), times(law, "one"), [CapacitySearch(MOST)])
     backlog.passes(200)
-    window = backlog.passes(200)
+    window = backlog.passes(300)
+    assert window.throughput >= 0.75 * capacity
     assert window.time <= 2
-    assert window.throughput >= least * 8
-    assert backlog.laws[0].went_back
 
 
-@pytest.mark.parametrize("capacity", [2, 8])
-def test_in_front_of_a_line_the_guard_says_nothing(capacity):
-    line = KINDS["line"](capacity)
-    backlog = Backlog(line, times("exponential", "one"), [AdaptiveConcurrency(MOST)])
+def test_a_downstream_that_stands_still_with_too_many_gets_fewer_at_once():
+    backlog = Backlog(KINDS["degrading"](12), times("fixed", "one"), [CapacitySearch(MOST)])
+    backlog.laws[0].begin_with(40)
     backlog.passes(300)
-    assert not backlog.laws[0].went_back
-
-
-def guard(*cycles, attempts=200, wanted=MOST):
-    """Return a guard after cycles: each a number at work, and the ends in a second."""
-    throughput = Throughput()
-    for at_work, ends in cycles:
-        cycle(throughput, at_work, ends, attempts=attempts, wanted=wanted)
-    return throughput
-
-
-def cycle(throughput, at_work, ends, *, attempts=200, wanted=MOST):
-    throughput.let_pass(attempts / ends, at_work)
-    for _ in range(attempts):
-        throughput.add_attempt(at_work / ends)
-    throughput.judge(wanted)
-
-
-@pytest.mark.parametrize(
-    ("cycles", "ceiling"),
-    [
-        ([(4, 4.0), (8, 4.1)], 4.4),
-        ([(4, 4.0), (8, 8.0)], float("inf")),
-        ([(4, 4.0), (8, 5.5)], float("inf")),
-        ([(4, 4.0), (6, 4.0)], float("inf")),
-        ([(4, 4.0), (6, 1.5)], 4.4),
-        ([(8, 8.0), (4, 4.0)], float("inf")),
-        ([(4, 4.0), (2, 3.8), (8, 4.1)], 2.2),
-        ([(1, 1.0), (4, 1.0)], 1.25),
-    ],
-)
-def test_a_number_that_got_hardly_more_done_than_half_of_it_is_too_large(cycles, ceiling):
-    told = guard(*cycles)
-    assert told.ceiling == pytest.approx(ceiling)
-    assert told.went_back is (ceiling < MOST)
-
-
-def test_what_is_seen_of_few_attempts_tells_nothing():
-    assert not guard((4, 4.0), (8, 4.0), attempts=int(FEWEST) - 1).went_back
-
-
-def test_a_number_that_the_search_does_not_want_needs_no_ceiling():
-    assert not guard((4, 4.0), (8, 4.0), wanted=4).went_back
-
-
-def test_a_cycle_in_which_something_else_held_tasks_back_tells_nothing():
-    told = guard((4, 4.0))
-    told.let_pass(50, 8)
-    told.drop()
-    told.judge(MOST)
-    assert told.ceiling == float("inf")
-
-
-@pytest.mark.parametrize("capacity", [2, 16])
-def test_probes_lower_a_ceiling_that_is_too_high_and_raise_one_that_is_too_low(capacity):
-    told, wanted = guard((4, 4.0), (8, 4.0)), []
-    for _ in range(60):
-        wanted.append(told.ceiling)
-        cycle(told, wanted[-1], min(wanted[-1], capacity), attempts=100, wanted=wanted[-1])
-    assert capacity / 1.25 <= median(wanted[-20:]) <= capacity * 1.25
+    assert backlog.passes(100).throughput >= 0.8 * 12
 
 
 def test_overloads_that_end_late_count_in_the_present_cycle_and_are_never_more_than_all():
@@ -263,7 +194,7 @@ def test_overloads_that_end_late_count_in_the_present_cycle_and_are_never_more_t
     cycle.overloads = [4]
     assert cycle.overloaded == 1
     for _ in range(4):
-        cycle.begins(EPOCH, at_work=1, low=False)
+        cycle.begins(EPOCH, at_work=1, work=0.0, low=False)
     assert cycle.overloaded == 1 / 4
     cycle.overloads = [4] * 9
     assert cycle.overloaded == 1
@@ -279,20 +210,20 @@ def attempts(law, number, *, at_once, time, end=LoadSignal.DONE, now=EPOCH):
 
 
 def test_a_limit_that_is_not_reached_is_not_raised():
-    law = AdaptiveConcurrency(MOST)
+    law = CapacitySearch(MOST)
     attempts(law, 500, at_once=1, time=1.0)
     assert law.found == FIRST
 
 
 def test_failures_at_once_are_no_fast_answers():
-    law = AdaptiveConcurrency(MOST)
+    law = CapacitySearch(MOST)
     attempts(law, 500, at_once=FIRST, time=0.001, end=LoadSignal.UNTOLD)
     assert law.found == FIRST
 
 
 @pytest.mark.parametrize("most", [1, 2])
 def test_a_small_most_is_kept(most):
-    law = AdaptiveConcurrency(most)
+    law = CapacitySearch(most)
     now = attempts(law, 100, at_once=1, time=1.0)
     assert {law.limit(now + i / 4) for i in range(200)} <= {1, most}
 
@@ -307,7 +238,7 @@ def test_a_slot_that_comes_with_the_high_level_is_waited_for():
 
 
 def test_an_attempt_that_outlives_its_timeout_keeps_its_slot_until_it_has_ended():
-    law = AdaptiveConcurrency(1)
+    law = CapacitySearch(1)
     sample = law.begins(EPOCH)
     law.hangs(sample, EPOCH + 1)
     assert law.wait(EPOCH + 1) == float("inf")
@@ -317,7 +248,7 @@ def test_an_attempt_that_outlives_its_timeout_keeps_its_slot_until_it_has_ended(
 
 
 def test_an_attempt_that_was_not_begun_is_no_sample():
-    law = AdaptiveConcurrency(MOST)
+    law = CapacitySearch(MOST)
     sample = law.begins(EPOCH)
     law.undo(sample)
     law.ends(sample, EPOCH + 1, LoadSignal.DONE)

@@ -2,8 +2,7 @@
 with others."""
 
 import heapq
-from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import pytest
 
@@ -13,8 +12,6 @@ from lifoq.basics import jsontext
 from lifoq.basics.host import MICROSECONDS
 from lifoq.health import found_limits, pressure
 from lifoq.health.found_limits import FoundLimit, TypeLimit
-from lifoq.worker.gates.adaptive.adaptive_concurrency import AdaptiveConcurrency
-from lifoq.worker.gates.adaptive.kept_limits import KeptLimits
 
 SERVERS = 24
 NOW = 1_800_000_000 * MICROSECONDS
@@ -90,14 +87,6 @@ def test_a_new_process_begins_where_the_last_one_ended_with_no_read_and_no_write
     assert worked(table, seconds=3).most == pytest.approx(row.tasks, abs=2)
 
 
-def test_a_process_notes_that_its_search_went_back():
-    search = AdaptiveConcurrency(64)
-    search.has_learned = search._throughput.went_back = True
-    kept = KeptLimits({TYPE: search}, worker="w", lock=nullcontext(), on_more=list)
-    (noted,) = found_limits.of(kept.attributes(None, now=NOW, ended=False))
-    assert noted.went_back
-
-
 def test_a_note_that_cannot_be_read_does_no_harm():
     for text in ("{", "[1]", '[{"worker": 1}]'):
         assert found_limits.of({"result": text}) == []
@@ -140,17 +129,6 @@ def test_a_note_keeps_the_rows_of_workers_at_work_and_the_last_of_each_type():
         TypeLimit(task_type="a", tasks=13, most=128, workers=2, at=NOW),
         TypeLimit(task_type="b", tasks=2, most=64, workers=1, at=NOW - 800 * MICROSECONDS),
     )
-
-
-@pytest.mark.parametrize("one", [True, False])
-@pytest.mark.parametrize("other", [True, False])
-def test_a_type_went_back_if_one_of_its_workers_did(one, other):
-    rows = [replace(row("1", 5), went_back=one), replace(row("2", 7), went_back=other)]
-    (limit,) = found_limits.by_type(rows, now=NOW)
-    assert limit.went_back is (one or other)
-    queues = [found_limits.by_type([each], now=NOW) for each in rows]
-    (limit,) = found_limits.together(*queues)
-    assert limit.went_back is (one or other)
 
 
 def test_a_note_keeps_the_rows_of_a_later_release_and_drops_a_damaged_row_alone():

@@ -5,8 +5,8 @@ from typing import Any
 
 from lifoq.basics.host import MICROSECONDS, Host
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.adaptive.adaptive_concurrency import AdaptiveConcurrency
 from lifoq.worker.gates.adaptive.attempt_times import Sample
+from lifoq.worker.gates.adaptive.capacity_search import CapacitySearch
 from lifoq.worker.gates.adaptive.load_signal import LoadSignal
 from lifoq.worker.gates.dependencies import ProcessDependencies
 from lifoq.worker.gates.gate import Gate, Left
@@ -22,7 +22,7 @@ class AdaptiveLimit(Gate):
         self._task_type = task_type
         # Seconds of the epoch, on which cycles of several workers meet; it never steps back.
         self._epoch = host.now() - host.monotonic()
-        self.search = AdaptiveConcurrency(most)
+        self.search = CapacitySearch(most)
 
     def wait(self, row: Candidate, now: int) -> float:
         return self.poll_wait(now)

@@ -27,13 +27,20 @@ class Level:
     number: int = 0
     logs: float = 0.0
     squares: float = 0.0
+    in_front: float = 0.0
+    """The sum of the numbers at work when the attempts began, themselves among them."""
+    beside: float = 0.0
+    """The sum of the numbers at work on average during the attempts, themselves among them."""
 
-    def add(self, seconds: float) -> None:
-        """Add the time of one attempt, in seconds."""
+    def add(self, seconds: float, *, in_front: float, beside: float) -> None:
+        """Add one attempt: its time in seconds, how many were at work when it began, and how many
+        on average until it ended."""
         log = math.log(max(SHORTEST, seconds))
         self.number += 1
         self.logs += log
         self.squares += log * log
+        self.in_front += in_front
+        self.beside += beside
 
     @property
     def mean(self) -> float:
@@ -45,6 +52,11 @@ class Level:
         """The sum of squared deviations from the mean."""
         return max(0.0, self.squares - self.number * self.mean**2)
 
+    @property
+    def variance(self) -> float:
+        """The variance of the logarithms; 0 of fewer than two."""
+        return self.scatter / (self.number - 1) if self.number > 1 else 0.0
+
 
 @dataclass(eq=False, kw_only=True)
 class Sample:
@@ -54,6 +66,13 @@ class Sample:
     level: Level
     at_work: int
     began: float
+    work: float
+    """The search's sum of work when the attempt began: tasks at work, times seconds."""
+
+    def beside(self, now: float, work: float) -> float:
+        """Return the number at work on average since the attempt began."""
+        seconds = now - self.began
+        return (work - self.work) / seconds if seconds > 0 else float(self.at_work)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -80,21 +99,22 @@ class Cycle:
     """The number of attempts that were still at work when the cycle was closed."""
     _under_way: set[Sample] = field(default_factory=set)
 
-    def begins(self, now: float, *, at_work: int, low: bool) -> Sample:
+    def begins(self, now: float, *, at_work: int, work: float, low: bool) -> Sample:
         """Begin to measure an attempt, at ``now`` (seconds), with ``at_work`` tasks at work."""
         level = self.at_low if low else self.at_high
-        sample = Sample(cycle=self, level=level, at_work=at_work, began=now)
+        sample = Sample(cycle=self, level=level, at_work=at_work, began=now, work=work)
         self._under_way.add(sample)
         self.begun += 1
         return sample
 
-    def ends(self, sample: Sample, now: float, signal: LoadSignal) -> bool:
+    def ends(self, sample: Sample, now: float, signal: LoadSignal, *, work: float) -> bool:
         """Measure an attempt that has ended. Return False if the cycle was closed before."""
         if sample not in self._under_way:
             return False
         self._under_way.remove(sample)
         if signal is LoadSignal.DONE:
-            sample.level.add(now - sample.began)
+            beside = sample.beside(now, work)
+            sample.level.add(now - sample.began, in_front=sample.at_work, beside=beside)
         elif signal is LoadSignal.OVERLOADED:
             self.overloads.append(sample.at_work)
         return True
@@ -105,19 +125,35 @@ class Cycle:
             self._under_way.remove(sample)
             self.begun -= 1
 
-    def close(self, now: float, *, usual: float) -> None:
+    def close(self, now: float, *, usual: float, work: float) -> None:
         """Measure no more: attempts that are still at work count with their time so far and half of
         what is ``usual``. To leave them out would leave out the long ones."""
         for sample in self._under_way:
-            sample.level.add(now - sample.began + usual / 2)
+            beside = sample.beside(now, work)
+            seconds = now - sample.began + usual / 2
+            sample.level.add(seconds, in_front=sample.at_work, beside=beside)
         self.hanging = len(self._under_way)
         self._under_way.clear()
 
     @property
-    def levels(self) -> list[tuple[Level, float]]:
-        """The levels at which attempts were measured, each with the tasks that were at work."""
-        at_work = ((self.at_low, self.low), (self.at_high, self.high))
-        return [(level, planned * self.reached) for level, planned in at_work if level.number]
+    def levels(self) -> list[Level]:
+        """The levels at which attempts were measured."""
+        return [level for level in (self.at_low, self.at_high) if level.number]
+
+    def in_front(self) -> list[float]:
+        """Return the number at work when attempts of each level began. Those that begin in one
+        moment are in front of one another as if all of them had been there."""
+        reached = min(1.0, self.reached)
+        planned = ((self.at_low, self.low), (self.at_high, self.high))
+        return [
+            max(level.in_front / level.number, reached * most)
+            for level, most in planned
+            if level.number
+        ]
+
+    def beside(self) -> list[float]:
+        """Return the number at work during the attempts of each level, on average."""
+        return [level.beside / level.number for level in self.levels]
 
     @property
     def overloaded(self) -> float:
@@ -137,3 +173,9 @@ class Cycle:
         return (
             self.at_high.number > 0 and 2 * self.hanging <= self.begun and self.reached >= REACHED
         )
+
+    @property
+    def stands_still(self) -> bool:
+        """True if the high level was reached, with more than one at a time, and most attempts
+        hang."""
+        return self.high > 1 and 2 * self.hanging > self.begun and self.reached >= REACHED

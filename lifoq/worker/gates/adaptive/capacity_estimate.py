@@ -24,8 +24,8 @@ little from cycle to cycle, and it jumps now and then. Therefore:
 import math
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from lifoq.worker.gates.adaptive.attempt_times import SHORTEST, Cycle
 
@@ -40,15 +40,17 @@ DOUBT: Final = 0.1
 """The power of c with which the first histogram falls: a large capacity must be seen first."""
 BLUR: Final = 0.08
 """The part of each bar that goes to either neighbour in a cycle."""
-SURPRISE: Final = 0.05
-"""The part of the histogram that is spread evenly in each cycle, for sudden changes."""
+SURPRISE: Final = 0.02
+"""The part of a row that is spread evenly in each cycle, for sudden changes."""
+SWITCH: Final = 0.01
+"""The part of the histogram that goes to the other kinds in each cycle."""
 OUTLIER: Final = 0.001
 """The least factor by which a cycle makes any c less likely, against the likeliest."""
 BELIEVED: Final = 0.35
 """The standard deviation of the logarithm of c around what an earlier process found."""
 UNKNOWN: Final = 100.0
 """The variance of a logarithm of which nothing is known."""
-DRIFT: Final = 0.06
+DRIFT: Final = 0.02
 """The usual change of the logarithm of the time without a wait from one cycle to the next."""
 JUMP, JUMPS = 0.3, 0.03
 """The usual change of that logarithm where it jumps; and the part of the cycles in which it
@@ -57,6 +59,9 @@ LEAST_LOG: Final = -200.0
 """The least logarithm of a likelihood: no product of chances comes to zero."""
 FIRST_DEGREES: Final = 3.0
 """The samples that the first guess of the times' variance counts for."""
+UNSURE_OF_IT: Final = 15.0
+"""The samples at which the variance is taken for twice what was seen: of few samples, none may be
+of the rare long times."""
 MOST_DEGREES: Final = 150.0
 """The samples that the variance rests on at the most: so it follows times that begin to vary in
 another way."""
@@ -67,7 +72,8 @@ LEAST_VARIANCE: Final = 0.0003
 ALONE: Final = 1.5
 """Tasks at work on average, below which overload is not blamed on their number."""
 LEAST_LEFT: Final = 0.25
-"""The least factor by which the overloads of one cycle make a c less likely."""
+"""The least factor by which one cycle of overloads, or in which most attempts hang, makes a c less
+likely."""
 OVERLOADS_COUNT: Final = 4
 """The power of the part without overload that is this factor, where it is larger."""
 ROOM_FOR: Final = 0.95
@@ -80,7 +86,26 @@ SHAPE: Final = 12
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Bar:
+class Kind:
+    """One kind of downstream: what happens where more are at work than its capacity."""
+
+    likely: float
+    """How likely it is before anything was measured."""
+    power: float | None
+    """The power of (n / c) by which n at work make each attempt longer; None where attempts wait in
+    a line."""
+
+
+KINDS: Final = (
+    Kind(likely=0.5, power=None),
+    Kind(likely=0.3, power=1.0),
+    Kind(likely=0.2, power=2.5),
+)
+"""Servers with a line in front; a speed that is shared; and one of which each task beyond the
+capacity takes a part away."""
+
+
+class Bar(NamedTuple):
     """One bar of the histogram: what is believed if the capacity is this one."""
 
     capacity: float
@@ -98,18 +123,23 @@ class Bar:
         chance = sum(weight for weight, _ in weighted)
         mean = sum(weight * part.free_time for weight, part in weighted) / chance
         unsure = sum(w * (part.unsure + (part.free_time - mean) ** 2) for w, part in weighted)
-        return replace(self, chance=chance, free_time=mean, unsure=unsure / chance)
+        return self._replace(chance=chance, free_time=mean, unsure=unsure / chance)
+
+
+Row = list[Bar]
+"""A bar for each capacity, of one kind of downstream."""
 
 
 class CapacityEstimate:
-    """The probability of each capacity of a downstream. Its fields are written by ``believe``,
-    ``add_low_time`` and ``learn`` only. Not thread-safe."""
+    """The probability of each capacity and kind of a downstream. Its fields are written by
+    ``believe``, ``add_low_time`` and ``learn`` only. Not thread-safe."""
 
     def __init__(self, most: int) -> None:
         """``most``: the largest number of tasks at a time."""
         bars = math.ceil(math.log(BEYOND * most / LEAST, STEP)) + 1
-        scale = [LEAST * STEP**i for i in range(bars)]
-        self._bars = _normed(Bar(capacity=c, chance=c**-DOUBT) for c in scale)
+        self._scale = [LEAST * STEP**i for i in range(bars)]
+        self._rows = self._first_rows(lambda capacity: capacity**-DOUBT)
+        """For each of the kinds."""
         self._variance = 1.0
         """The variance of the logarithms of times at one level."""
         self._degrees = FIRST_DEGREES
@@ -120,102 +150,138 @@ class CapacityEstimate:
     def quantile(self, part: float) -> float:
         """Return the capacity below which so large a part of the histogram lies."""
         below = 0.0
-        for bar in self._bars:
-            if below + bar.chance >= part:
-                return bar.capacity * math.pow(STEP, (part - below) / bar.chance - 1 / 2)
-            below += bar.chance
-        return self._bars[-1].capacity
+        for bars in zip(*self._rows, strict=True):
+            chance = sum(bar.chance for bar in bars)
+            if below + chance >= part:
+                return bars[0].capacity * math.pow(STEP, (part - below) / chance - 1 / 2)
+            below += chance
+        return self._scale[-1]
 
     def believe(self, capacity: float) -> None:
         """Begin anew, near to what an earlier process found."""
 
-        def near(bar: Bar) -> float:
-            away = math.log(bar.capacity / capacity) / BELIEVED
+        def near(other: float) -> float:
+            away = math.log(other / capacity) / BELIEVED
             return math.exp(-(away**2) / 2) + OUTLIER
 
-        self._bars = _normed(replace(bar, chance=near(bar)) for bar in self._bars)
+        self._rows = self._first_rows(near)
 
     def add_low_time(self, seconds: float) -> None:
         """Keep the time of an attempt that began at the low level, or in a cycle of one level."""
         self._low_times.append(max(SHORTEST, seconds))
 
     def learn(self, cycle: Cycle) -> None:
-        """Learn from a cycle in which attempts ended in overload, or whose times tell of c."""
+        """Learn from a cycle in which attempts ended in overload or hang, or whose times tell of
+        c."""
         self._blur()
         if cycle.overloads:
             self._learn_of_overload(cycle)
         if cycle.tells:
             self._compare(cycle)
-        self._bars = _normed(self._bars)
+        elif cycle.stands_still:
+            self._doubt(cycle.high, LEAST_LEFT)
+        self._rows = _normed(self._rows)
+
+    def _first_rows(self, likely: Callable[[float], float]) -> list[Row]:
+        """Return rows of which nothing is known but how likely each capacity is."""
+        return _normed(
+            [
+                Bar(capacity=capacity, chance=kind.likely * likely(capacity))
+                for capacity in self._scale
+            ]
+            for kind in KINDS
+        )
 
     def _blur(self) -> None:
-        """Let capacity and time without a wait be a little other than they were, or quite other."""
-        bars = self._bars
-        anywhere = bars[0].mixed((1.0, bar) for bar in bars)
-        even = SURPRISE / len(bars)
-        shares = [(1 - SURPRISE) * share for share in (BLUR, 1 - 2 * BLUR, BLUR)]
-        around = zip([bars[0], *bars], bars, [*bars[1:], bars[-1]], strict=False)
-        blurred = [
-            own.mixed([*zip(shares, (left, own, right), strict=True), (even, anywhere)])
-            for left, own, right in around
+        """Let the capacity, the kind and the time without a wait be a little other than they were,
+        or quite other."""
+        rows = [_blurred(row) for row in self._rows]
+        shares = [SWITCH * kind.likely for kind in KINDS]
+        others = [list(zip(shares, bars, strict=True)) for bars in zip(*rows, strict=True)]
+        self._rows = [
+            [own.mixed([(1 - SWITCH, own), *other]) for own, other in zip(row, others, strict=True)]
+            for row in rows
         ]
-        self._bars = [replace(bar, unsure=bar.unsure + DRIFT**2) for bar in blurred]
 
     def _learn_of_overload(self, cycle: Cycle) -> None:
         """Make each c less likely that would have had room for those that found none. Where a task
         that is nearly alone finds none, the downstream is down, whatever it can take else."""
         at_work = sum(cycle.overloads) / len(cycle.overloads)
-        if at_work < ALONE:
-            return
-        factor = max(LEAST_LEFT, (1 - cycle.overloaded) ** OVERLOADS_COUNT)
-        self._bars = [
-            replace(bar, chance=bar.chance * factor) if bar.capacity >= ROOM_FOR * at_work else bar
-            for bar in self._bars
-        ]
+        if at_work >= ALONE:
+            self._doubt(at_work, max(LEAST_LEFT, (1 - cycle.overloaded) ** OVERLOADS_COUNT))
+
+    def _doubt(self, at_work: float, factor: float) -> None:
+        """Make each c less likely that would have had room for so many."""
+
+        def doubted(bar: Bar) -> Bar:
+            has_room = bar.capacity >= ROOM_FOR * at_work
+            return bar._replace(chance=bar.chance * factor) if has_room else bar
+
+        self._rows = [[doubted(bar) for bar in row] for row in self._rows]
 
     def _compare(self, cycle: Cycle) -> None:
         """Multiply each bar by the likelihood of the cycle's times, and let it learn the time
         without a wait from them: either that is about as it was, or it has jumped."""
         self._learn_variance(cycle)
-        lengthening = self._lengthening()
-        noises = [self._variance / level.number + LEAST_VARIANCE for level, _ in cycle.levels]
-        fitted = list[Bar]()
-        for bar in self._bars:
-            free = [
-                level.mean - lengthening(max(0.0, at_work / bar.capacity - 1))
-                for level, at_work in cycle.levels
+        variance = self._variance * (1 + UNSURE_OF_IT / self._degrees)
+        noises = [variance / level.number + LEAST_VARIANCE for level in cycle.levels]
+        fits = list[Row]()
+        for kind, row in zip(KINDS, self._rows, strict=True):
+            lengthening = self._lengthening(kind)
+            at_work = cycle.in_front() if kind.power is None else cycle.beside()
+            fits.append([])
+            for bar in row:
+                free = [
+                    level.mean - lengthening(max(0.0, inside / bar.capacity - 1))
+                    for level, inside in zip(cycle.levels, at_work, strict=True)
+                ]
+                as_it_was = bar._replace(chance=1 - JUMPS)
+                jumped = bar._replace(chance=JUMPS, unsure=bar.unsure + JUMP**2)
+                guesses = [_fitted(guess, free, noises) for guess in (as_it_was, jumped)]
+                fits[-1].append(bar.mixed((1.0, guess) for guess in guesses))
+        best = max(fit.chance for row in fits for fit in row)
+        self._rows = [
+            [
+                fit._replace(chance=bar.chance * (fit.chance / best + OUTLIER))
+                for bar, fit in zip(*both, strict=True)
             ]
-            as_it_was = replace(bar, chance=1 - JUMPS)
-            jumped = replace(bar, chance=JUMPS, unsure=bar.unsure + JUMP**2)
-            guesses = [_fitted(guess, free, noises) for guess in (as_it_was, jumped)]
-            fitted.append(bar.mixed((1.0, guess) for guess in guesses))
-        best = max(bar.chance for bar in fitted)
-        self._bars = [
-            replace(fit, chance=bar.chance * (fit.chance / best + OUTLIER))
-            for bar, fit in zip(self._bars, fitted, strict=True)
+            for both in zip(self._rows, fits, strict=True)
         ]
 
     def _learn_variance(self, cycle: Cycle) -> None:
         """Learn how much times vary at one level."""
-        degrees = sum(level.number - 1 for level, _ in cycle.levels)
+        degrees = sum(level.number - 1 for level in cycle.levels)
         if degrees > 0:
-            scatter = sum(level.scatter for level, _ in cycle.levels)
+            scatter = sum(level.scatter for level in cycle.levels)
             seen = max(LEAST_SCATTER, scatter / degrees)
             self._degrees = min(self._degrees + degrees, MOST_DEGREES)
             self._variance += (seen - self._variance) * min(1.0, degrees / self._degrees)
 
-    def _lengthening(self) -> Callable[[float], float]:
-        """Return the function that tells by how much a wait, given in mean times, lengthens the
-        mean logarithm of the times. A wait lengthens the logarithm of a short time by more than
-        that of a long one, so this goes by how the times at the low level are spread."""
+    def _lengthening(self, kind: Kind) -> Callable[[float], float]:
+        """Return the function that tells by how much (n / c - 1) lengthens the mean logarithm of
+        the times. In a line that is the wait, in mean times: it lengthens the logarithm of a short
+        time by more than that of a long one, so this goes by how the times at the low level are
+        spread."""
+        if (power := kind.power) is not None:
+            return lambda beyond: power * math.log1p(beyond)
         times = sorted(self._low_times) or [1.0]
         mean, each = sum(times) / len(times), max(1, len(times) // SHAPE)
         parts = [mean / time for time in times[each // 2 :: each]]
+        return lambda beyond: sum(math.log1p(beyond * part) for part in parts) / len(parts)
 
-        def lengthening(wait: float) -> float:
-            return sum(math.log1p(wait * part) for part in parts) / len(parts)
 
-        return lengthening
+def _blurred(row: Row) -> Row:
+    """Return a row in which capacity and time without a wait may be a little other, or quite
+    other."""
+    anywhere = row[0].mixed((1.0, bar) for bar in row)
+    even = SURPRISE / len(row)
+    shares = [(1 - SURPRISE) * share for share in (BLUR, 1 - 2 * BLUR, BLUR)]
+    around = zip([row[0], *row], row, [*row[1:], row[-1]], strict=False)
+    blurred = [
+        own.mixed([*zip(shares, (left, own, right), strict=True), (even, anywhere)])
+        for left, own, right in around
+    ]
+    return [bar._replace(unsure=bar.unsure + DRIFT**2) for bar in blurred]
 
 
 def _fitted(bar: Bar, free: list[float], noises: list[float]) -> Bar:
@@ -227,11 +293,11 @@ def _fitted(bar: Bar, free: list[float], noises: list[float]) -> Bar:
         chance *= math.exp(max(LEAST_LOG, -off * off / both / 2)) / math.sqrt(both)
         mean += off * unsure / both
         unsure *= noise / both
-    return replace(bar, chance=chance, free_time=mean, unsure=unsure)
+    return bar._replace(chance=chance, free_time=mean, unsure=unsure)
 
 
-def _normed(bars: Iterable[Bar]) -> list[Bar]:
-    """Return the bars with chances scaled so that their sum is one."""
-    bars = list(bars)
-    total = sum(bar.chance for bar in bars)
-    return [replace(bar, chance=bar.chance / total) for bar in bars]
+def _normed(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows with chances scaled so that their sum over all is one."""
+    rows = list(rows)
+    total = sum(bar.chance for row in rows for bar in row)
+    return [[bar._replace(chance=bar.chance / total) for bar in row] for row in rows]

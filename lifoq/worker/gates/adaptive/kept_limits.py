@@ -14,7 +14,7 @@ from lifoq.health.pressure import NOTE
 from lifoq.items.change import Item
 from lifoq.items.schema import Attribute
 from lifoq.store.base import StoreBase
-from lifoq.worker.gates.adaptive.adaptive_concurrency import AdaptiveConcurrency
+from lifoq.worker.gates.adaptive.capacity_search import CapacitySearch
 
 
 class KeptLimits:
@@ -25,7 +25,7 @@ class KeptLimits:
 
     def __init__(
         self,
-        searches: Mapping[str, AdaptiveConcurrency],
+        searches: Mapping[str, CapacitySearch],
         *,
         worker: str,
         lock: AbstractContextManager[object],
@@ -79,7 +79,6 @@ class KeptLimits:
                 most=most,
                 at=now,
                 ended=ended,
-                went_back=self._searches[name].went_back,
             )
             for name, (tasks, most) in self.found().items()
         ]

@@ -4,7 +4,7 @@ from enum import Enum, auto
 
 
 class LoadSignal(Enum):
-    """The three ways to read an attempt's end, for ``AdaptiveConcurrency``."""
+    """The three ways to read an attempt's end, for ``CapacitySearch``."""
 
     DONE = auto()
     """The attempt succeeded: its time tells how busy the downstream is."""

@@ -10,17 +10,16 @@ The number at work follows a square wave around what is believed to be the capac
 
 Below c, attempts take as long at the high level as at the low one; above, they wait. So a cycle's
 two levels tell where c lies. ``capacity_estimate`` keeps how likely each c is by all cycles so far.
-The high level is about the estimate's median and a margin; the low level, its lower quantile, is
-nearer where c is known better. The margin grows as the root of the number, so of several workers on
-one downstream those with less gain on those with more.
-
-Times mislead where tasks share the downstream's speed, as in a database. So ``throughput`` counts
-what gets done, too: where it was hardly more than half of the number had done, it sets a ceiling,
-and the high level stays below that.
+The high level is about the estimate's median and a margin; every second cycle it goes by a larger
+quantile, so that a number which is too small by bad luck does not stay so. The low level, a lower
+quantile, is nearer where c is known better. The margin grows as the root of the number, so of
+several workers on one downstream those with less gain on those with more.
 
 The first search grows faster, as TCP's slow start does: from two tasks at a time on, each cycle has
-a single level, twice that of the last one, until times tell of a wait. Later, too, a cycle has no
-low level where c surely lies above the high one: there is nothing to be found below.
+a single level, twice that of the last one, until times tell of a wait. From then on it grows by a
+fifth at the most, unless c is likely to be larger: a downstream that does less the more it holds
+stands still with half more than it can do. Later, too, a cycle has no low level where c surely lies
+above the high one: there is nothing to be found below.
 
 Cycles begin by the time of day, at whole multiples of their period, a power of two: workers that
 share a downstream go up and down together without a word, and each sees the effect of all.
@@ -29,10 +28,9 @@ share a downstream go up and down together without a word, and each sees the eff
 import math
 from typing import Final
 
-from lifoq.worker.gates.adaptive.attempt_times import REACHED, Cycle, Sample
+from lifoq.worker.gates.adaptive.attempt_times import Cycle, Sample
 from lifoq.worker.gates.adaptive.capacity_estimate import CapacityEstimate
 from lifoq.worker.gates.adaptive.load_signal import LoadSignal
-from lifoq.worker.gates.adaptive.throughput import Throughput
 
 FIRST: Final = 2
 """Tasks at a time at first, when nothing is known."""
@@ -41,6 +39,9 @@ LOW_QUANTILE: Final = 0.05
 HIGH_QUANTILE: Final = 0.4
 """The quantile of the estimate that the high level goes by: below the median, so that where little
 is known, less is tried. What is lost by too few is made good by the margin."""
+TRY_QUANTILE, TRY_MOST = 0.7, 1.5
+"""The quantile that every second cycle's high level goes by, once the first search is over; and the
+most that it may be, as a multiple of the others' high level."""
 MARGIN: Final = 0.1
 """The part by which the high level is above its quantile."""
 ROOT_MARGIN: Final = 0.2
@@ -50,9 +51,12 @@ LEAST_HIGH: Final = 1.25
 tried."""
 NARROW, WIDE = 1.33, 2.0
 """The least and the largest ratio of the high level to the low one."""
-MOST_CHANGE, MOST_MORE = 2.0, 0.3
-"""The largest factor by which the high level grows or falls from one cycle to the next, and what is
-added to its growth."""
+MOST_CHANGE: Final = 2.0
+"""The largest factor by which the high level grows or falls from one cycle to the next."""
+GROWTH, MORE = 1.2, 0.3
+"""The factor by which it grows, once the first search is over, and what is added to any growth."""
+LIKELY_ENOUGH: Final = 0.25
+"""The quantile of the estimate up to which it may grow faster, all the same."""
 LOW_PART: Final = 0.3
 """The part of a cycle that is at the low level."""
 DOWN: Final = 0.5
@@ -61,8 +65,10 @@ at a time is tried until this is over. After that the histogram counts again as 
 GOLDEN: Final = 0.6180339887
 """The golden ratio: its multiples, taken modulo 1, round a number up evenly, in as many cycles as
 its fraction says."""
-ENOUGH_TIMES: Final = 5
-"""Attempts that are measured before the first period is set."""
+ENOUGH_TIMES, ENOUGH_EACH = 10, 8
+"""Attempts that are measured before the first period is set, at the least; and how many for a
+variance of one of the logarithms of their times. The first to end are mostly short ones: too few of
+these would show a time without a wait that is far too short."""
 SHORTER, LONGER = 0.42, 1.15
 """The least and the largest ratio of the wanted period to the period, before that is changed: with
 less room, times that vary widely would change it, and cut cycles short, all the time; in a cycle
@@ -78,7 +84,7 @@ they are divided by its root. With few at work few attempts end in a cycle, and 
 some. The period is the next power of two above."""
 
 
-class AdaptiveConcurrency:
+class CapacitySearch:
     """The number of tasks of one type that one worker runs at a time, as it is found. Times are in
     seconds of the epoch, by a clock that never steps back. Not thread-safe: ``Gates`` has the
     lock.
@@ -91,13 +97,14 @@ class AdaptiveConcurrency:
         """``most``: the largest number of tasks at a time."""
         self.most = most
         self._capacity = CapacityEstimate(most)
-        self._throughput = Throughput()
         self.has_learned = False
         """True once a cycle has told something of the capacity, in this process."""
 
         # Written when a cycle is judged, and by ``begin_with``.
         self._high = min(float(FIRST), most)
         """Tasks at a time at the high level, on average over the cycles."""
+        self._allowed = math.inf
+        """The largest high level that may be tried next."""
         self._down = False
         """True if the last cycle was mostly overload: the downstream is down."""
         self._first_search = True
@@ -105,6 +112,8 @@ class AdaptiveConcurrency:
 
         # Written by each attempt that begins or ends.
         self._at_work = 0
+        self._work = 0.0
+        """The sum of work: tasks at work, times the seconds that they were."""
         self._seen: float | None = None
         """When an attempt began or ended last, in seconds."""
         self._times = 0
@@ -121,12 +130,6 @@ class AdaptiveConcurrency:
         """The last cycle, until it is judged."""
         self._cycle = self._next_cycle(0)
 
-    @property
-    def went_back(self) -> bool:
-        """True if a number got no more done than a much smaller one, in this process: so the worker
-        went back to that."""
-        return self._throughput.went_back
-
     def begin_with(self, found: float) -> None:
         """Begin with the number that an earlier process ended with, or a part of it. It comes too
         late once something was learned."""
@@ -135,6 +138,7 @@ class AdaptiveConcurrency:
         self._first_search = False
         self._high = max(min(LEAST_HIGH, self.most), min(found, self.most))
         self._capacity.believe(self._high / (1 + MARGIN))
+        self._cycles = 0
         self._cycle = self._next_cycle(self._cycle.number)
 
     @property
@@ -159,7 +163,9 @@ class AdaptiveConcurrency:
         """Begin to measure an attempt that takes a slot."""
         self._let_time_pass(now)
         self._at_work += 1
-        return self._cycle.begins(now, at_work=self._at_work, low=self._is_low(now))
+        return self._cycle.begins(
+            now, at_work=self._at_work, work=self._work, low=self._is_low(now)
+        )
 
     def ends(self, sample: Sample, now: float, signal: LoadSignal) -> None:
         """End the measurement of an attempt that leaves its slot."""
@@ -182,7 +188,7 @@ class AdaptiveConcurrency:
     def _end_measurement(self, sample: Sample, now: float, signal: LoadSignal) -> None:
         """Add the attempt to its cycle. Overload of a cycle that is judged already counts in the
         present one, so that it is not missed."""
-        in_time = sample.cycle.ends(sample, now, signal)
+        in_time = sample.cycle.ends(sample, now, signal, work=self._work)
         if signal is LoadSignal.OVERLOADED and not in_time:
             self._cycle.overloads.append(sample.at_work)
         # A time-out tells no time; but where no period is set yet, no cycle would ever be judged.
@@ -191,20 +197,20 @@ class AdaptiveConcurrency:
             self._measure(sample, now)
 
     def _let_time_pass(self, now: float) -> None:
-        """Begin and judge the cycles that are due, and count the work since the last event."""
-        self._move_on(now)
+        """Count the work since the last event, and begin and judge the cycles that are due."""
         if self._seen is not None:
-            self._throughput.let_pass(now - self._seen, self._at_work)
-        if self._seen is not None and not self._is_low(now):
-            self._cycle.high_time += now - self._seen
-            self._cycle.high_work += (now - self._seen) * self._at_work
+            seconds, cycle = now - self._seen, self._cycle
+            self._work += seconds * self._at_work
+            if not self._is_low(now):
+                cycle.high_time += seconds
+                cycle.high_work += seconds * self._at_work
         self._seen = now
+        self._move_on(now)
 
     def _measure(self, sample: Sample, now: float) -> None:
         """Learn the time of an attempt. Where attempts take much longer or shorter than before, a
         cycle of another length begins."""
         seconds = now - sample.began
-        self._throughput.add_attempt(seconds)
         cycle = sample.cycle
         if sample.level is cycle.at_low or cycle.low == cycle.high:
             self._capacity.add_low_time(seconds)
@@ -216,7 +222,8 @@ class AdaptiveConcurrency:
         periods = PERIODS + PERIODS_MORE / math.sqrt(self._high)
         wanted = max(1e-3, periods * self._mean_time)
         if self._period is None:
-            fits = self._times < ENOUGH_TIMES
+            enough = max(ENOUGH_TIMES, ENOUGH_EACH * cycle.at_high.variance)
+            fits = self._times < enough
         else:
             fits = SHORTER * self._period < wanted < LONGER * self._period
         if not fits:
@@ -243,7 +250,6 @@ class AdaptiveConcurrency:
 
     def _begin_cycle(self, now: float) -> None:
         self._judge(now)
-        self._guard()
         self._last = self._cycle
         self._cycle = self._next_cycle(int(now // (self._period or math.inf)))
 
@@ -254,15 +260,19 @@ class AdaptiveConcurrency:
         self._cycles += 1
         dither = self._cycles * GOLDEN % 1
         surely_less = self._capacity.quantile(LOW_QUANTILE)
-        high = max(1, min(self.most, int(self._high + dither)))
-        if self._first_search or surely_less >= self._high:
+        level = self._high
+        if not self._first_search and self._cycles % 2 == 0:
+            tried = min(self._with_margin(TRY_QUANTILE), TRY_MOST * level, self._allowed)
+            level = max(level, tried)
+        high = max(1, min(self.most, int(level + dither)))
+        if self._first_search or surely_less >= level:
             return Cycle(number=number, high=high, low=high, low_part=0.0)
-        if self._high < 2 <= self.most:  # noqa: PLR2004
-            part = (1 - LOW_PART) * (self._high - 1)
+        if level < 2 <= self.most:  # noqa: PLR2004
+            part = (1 - LOW_PART) * (level - 1)
             high_part = max(1 / 2, part)
             high = 2 if dither < part / high_part else 1
             return Cycle(number=number, high=high, low=1, low_part=1 - high_part)
-        low = max(self._high / WIDE, min(self._high / NARROW, surely_less))
+        low = max(level / WIDE, min(level / NARROW, surely_less))
         low = max(1, min(high - 1, int(low + dither)))
         return Cycle(number=number, high=high, low=low, low_part=LOW_PART)
 
@@ -271,36 +281,35 @@ class AdaptiveConcurrency:
         cycle, self._last = self._last, None
         if cycle is None:
             return
-        cycle.close(now, usual=self._mean_time)
-        if cycle.overloads or cycle.tells:
+        cycle.close(now, usual=self._mean_time, work=self._work)
+        if cycle.overloads or cycle.tells or cycle.stands_still:
             self.has_learned = True
             self._capacity.learn(cycle)
-            most = self._high * MOST_CHANGE + MOST_MORE
-            if cycle.overloaded > DOWN:
-                most = LEAST_HIGH
-            elif self._down:  # it is over: back to what was known before
-                most = math.inf
+            self._allowed = self._most_after(cycle)
             self._down = cycle.overloaded > DOWN
-            self._high = self._wanted(most)
+            self._high = self._wanted()
 
-    def _guard(self) -> None:
-        """Count what the cycle that ends got done, and go below the ceiling if that tells of one.
-        Where the downstream is down, or too few tasks were at work, it tells nothing."""
-        cycle, guard = self._cycle, self._throughput
-        if cycle.overloaded > DOWN or (cycle.high_time > 0 and cycle.reached < REACHED):
-            guard.drop()
-            return
-        guard.judge(self._high)
-        if self._high > guard.ceiling:
-            self._high = guard.ceiling
-            self._first_search = False
+    def _most_after(self, cycle: Cycle) -> float:
+        """Return the largest high level that may be tried after a cycle."""
+        if cycle.overloaded > DOWN:
+            return LEAST_HIGH
+        if self._down:  # it is over: back to what was known before
+            return math.inf
+        if cycle.stands_still:
+            return cycle.high / MOST_CHANGE
+        most = MOST_CHANGE * cycle.high
+        if not self._first_search:
+            most = max(GROWTH * cycle.high, min(most, self._capacity.quantile(LIKELY_ENOUGH)))
+        return most + MORE
 
-    def _wanted(self, most: float) -> float:
-        """Return the high level that the estimate asks for, or as near to it as may be, up to
-        ``most``."""
-        wanted = self._capacity.quantile(HIGH_QUANTILE) * (1 + MARGIN)
-        wanted += ROOT_MARGIN * (math.sqrt(wanted) - 1)
+    def _wanted(self) -> float:
+        """Return the high level that the estimate asks for, or as near to it as may be."""
+        most = min(self._allowed, self.most)
+        wanted = self._with_margin(HIGH_QUANTILE)
         self._first_search &= most < min(wanted, self.most)
-        wanted = min(max(wanted, self._high / MOST_CHANGE), most, self.most)
-        wanted = min(wanted, self._throughput.ceiling)
-        return max(min(LEAST_HIGH, self.most), wanted)
+        return max(min(LEAST_HIGH, self.most), min(max(wanted, self._high / MOST_CHANGE), most))
+
+    def _with_margin(self, quantile: float) -> float:
+        """Return the high level that goes by a quantile of the estimate."""
+        wanted = self._capacity.quantile(quantile) * (1 + MARGIN)
+        return wanted + ROOT_MARGIN * (math.sqrt(wanted) - 1)
