@@ -84,7 +84,7 @@ def test_a_new_process_begins_where_the_last_one_ended_with_no_read_and_no_write
     assert row.tasks == pytest.approx(SERVERS, rel=0.35)
     table.host.end += 7_200 * MICROSECONDS
     table.host.sleep(3_600)
-    assert worked(table, seconds=3).most == pytest.approx(row.tasks, abs=2)
+    assert worked(table, seconds=3).most == pytest.approx(row.tasks, rel=0.3)
 
 
 def test_a_note_that_cannot_be_read_does_no_harm():

@@ -1,6 +1,6 @@
 """The estimate of a downstream's capacity c: the tasks that it does at a time.
 
-It is a histogram over a scale of logarithms, from 0.9 to beyond the most tasks at a time. With each
+It is a histogram on a scale of logarithms, from 0.9 to beyond the most tasks at a time. With each
 cycle (see ``attempt_times``) it is blurred, since c may have changed, and each bar is multiplied by
 how likely the cycle's times are for that c:
 
@@ -11,11 +11,21 @@ how likely the cycle's times are for that c:
             1   2   4   8   16
 
 Why the times of a cycle tell: below c, attempts take as long at the high level as at the low one.
-Above c they wait. For n at work they wait (n / c - 1) mean times, since the downstream ends c of
-them in one. So for each c one can say how long the times of each level should be, if one knows the
-time without a wait. That is not known either: so each bar keeps, beside its chance, what the time
-without a wait has been so far if this c is right (a Kalman filter for each bar). It may drift a
-little from cycle to cycle, and it jumps now and then. Therefore:
+Above c they take longer, by how much depends on the kind of downstream. An example, n = 8 at work
+and c = 4, where an attempt alone takes a second:
+
+    a line               they wait (n / c - 1) mean times more          1 s more, so 2 s on average
+    a shared speed       each takes n / c times as long                 2 s
+    a degrading one      each takes about (n / c) ** 2.5 times as long  5.7 s
+
+So there is a row of bars for each kind, and what a cycle shows makes one of them likelier than the
+others. In a line, those in front count, at work when an attempt begins; where the speed is shared,
+those who are at work meanwhile do.
+
+For each c and kind one can say how long the times of each level should be, if one knows the time
+without a wait. That is not known either: so each bar keeps, beside its chance, what the time
+without a wait has been so far if it is right (a Kalman filter for each bar). It may drift a little
+from cycle to cycle, and it jumps now and then. Therefore:
 
 - A c that explains the times of two levels, and those of earlier levels, gains.
 - A slow drift of the times, or a jump, which all levels share, tells little of c.
@@ -90,7 +100,7 @@ class Kind:
     """One kind of downstream: what happens where more are at work than its capacity."""
 
     likely: float
-    """How likely it is before anything was measured."""
+    """The chance of this kind before anything was measured."""
     power: float | None
     """The power of (n / c) by which n at work make each attempt longer; None where attempts wait in
     a line."""
@@ -139,7 +149,7 @@ class CapacityEstimate:
         bars = math.ceil(math.log(BEYOND * most / LEAST, STEP)) + 1
         self._scale = [LEAST * STEP**i for i in range(bars)]
         self._rows = self._first_rows(lambda capacity: capacity**-DOUBT)
-        """For each of the kinds."""
+        """A row for each of the kinds."""
         self._variance = 1.0
         """The variance of the logarithms of times at one level."""
         self._degrees = FIRST_DEGREES
