@@ -160,10 +160,10 @@ class CapacityEstimate:
     def quantile(self, part: float) -> float:
         """Return the capacity below which so large a part of the histogram lies."""
         below = 0.0
-        for bars in zip(*self._rows, strict=True):
-            chance = sum(bar.chance for bar in bars)
+        for i, capacity in enumerate(self._scale):
+            chance = sum(row[i].chance for row in self._rows)
             if below + chance >= part:
-                return bars[0].capacity * math.pow(STEP, (part - below) / chance - 1 / 2)
+                return capacity * math.pow(STEP, (part - below) / chance - 1 / 2)
             below += chance
         return self._scale[-1]
 
