@@ -7,6 +7,7 @@ NAMES: Final = (
     "freshness",
     "fairness",
     "capacity",
+    "model_answers",
     "batches",
     "cost",
     "ceiling",

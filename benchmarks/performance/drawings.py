@@ -10,6 +10,7 @@ from benchmarks.capacity.trial import BIT
 from benchmarks.cost.results import Line
 from benchmarks.freshness.results import Waits
 from benchmarks.goodput.results import Outcome
+from benchmarks.model_answers.results import Outcome as Answered
 from benchmarks.performance import charts
 from benchmarks.performance.charts import AnyChart
 
@@ -90,6 +91,24 @@ def capacity_live(found: Sequence[Found]) -> AnyChart:
     return _over_time(rows, x="seconds", y="tasks", color="of", title="seconds")
 
 
+def model_answers(outcomes: Sequence[Answered]) -> AnyChart:
+    shown = {"in_time": "users with an answer in time", "for_nobody": "tokens burnt for nobody"}
+    rows = [
+        {"load": one.load, "share": getattr(one, share), "way": one.way, "what": what}
+        for share, what in shown.items()
+        for one in outcomes
+    ]
+    ticks = [{"load": load} for load in (0.5, 1, 1.5, 2, 3)]
+    lines = charts.lines(
+        rows,
+        x=charts.x("load", "load, as a multiple of what the API can do", ticks),
+        y=charts.share("share", "share"),
+        color=charts.color("way"),
+    )
+    column = alt.Column("what:N", title=None, sort=list(shown.values()))
+    return lines.properties(width=290).facet(column=column)
+
+
 def _over_time(
     rows: Sequence[Mapping[str, Any]], *, x: str, y: str, color: str, title: str
 ) -> AnyChart:
@@ -108,4 +127,5 @@ DRAWINGS: Final[Mapping[str, Callable[[Any], AnyChart]]] = {
     "cost-per-million": cost_per_million,
     "capacity-changes": capacity_changes,
     "capacity-live": capacity_live,
+    "model-answers": model_answers,
 }

@@ -2,6 +2,8 @@
 
 import math
 import random
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,9 @@ from benchmarks.goodput import classes, theory
 from benchmarks.goodput.__main__ import NEWEST, best
 from benchmarks.goodput.steady import simulate
 from benchmarks.goodput.theory import LAWS, PATIENCE
+from benchmarks.model_answers.crowd import PART, STAND_IN, User
+from benchmarks.model_answers.line import Line, line
+from benchmarks.model_answers.with_lifoq import HEARTBEAT, with_lifoq
 from benchmarks.processor.__main__ import race
 from benchmarks.producer.__main__ import Producer
 from benchmarks.world import Table, World, poisson
@@ -60,6 +65,24 @@ def test_batches_the_downstream_does_as_much_as_its_calls_take_time_for():
     call = batches.CALL + batches.EACH + 2 * batches.ANSWER  # with a poll and a claim
     assert single.per_second == pytest.approx(batches.CALLS / call, rel=0.02)
     assert batches.trial("batch=25, batch_wait=0.2", 2.0, length=20).share == 1
+
+
+def test_model_answers_a_user_who_leaves_costs_what_was_said_until_it_was_known():
+    def spent(serve: Any) -> list[int]:
+        question = STAND_IN.Question(prompt=500, answer=500)  # takes 10.5 s
+        stays, leaves = (User(asks_at=1, question=question, leaves_at=end) for end in (21, 6))
+        serve([stays, leaves], 60)
+        assert [stays.is_answered, leaves.is_answered] == [True, False]
+        return [stays.tokens, leaves.tokens]
+
+    unnoticed, noticed = (
+        partial(line, Line(slots=2, notices=notices)) for notices in (False, True)
+    )
+    assert spent(unnoticed) == [1000, 1000]
+    assert spent(noticed) == [1000, 725]
+    whole, broken_off = spent(partial(with_lifoq, counts_refusals=False))
+    assert whole == 1000
+    assert 725 <= broken_off <= 725 + 50 * (HEARTBEAT + PART)
 
 
 @pytest.mark.parametrize("load", [0.8, 0.95, 1.1, 2.0])

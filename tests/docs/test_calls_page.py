@@ -1,5 +1,5 @@
-"""The web handlers of the page on calls, run as they stand there, beside stand-ins for what they
-take of FastAPI and Django."""
+"""The web handlers of the pages on calls and on language models, run as they
+stand there, beside stand-ins for what they take of FastAPI and Django."""
 
 import asyncio
 import sys
@@ -44,7 +44,7 @@ def queue(monkeypatch) -> Queue:
 
 @pytest.fixture
 def answer(queue, monkeypatch, request):
-    """The handler of a file of the page."""
+    """The handler of a page's file."""
     names = {
         "fastapi": {"FastAPI": App, "HTTPException": HTTPException, "Request": object},
         "django.http": {"HttpRequest": object, "JsonResponse": JsonResponse},
@@ -55,7 +55,8 @@ def answer(queue, monkeypatch, request):
         vars(module).update(members)
         monkeypatch.setitem(sys.modules, name, module)
     known: dict[str, Any] = {}
-    code = FILES["calls"][request.param].replace("timeout=20", "timeout=0.6")
+    page, file = request.param
+    code = FILES[page][file].replace("timeout=20", "timeout=0.6")
     exec(code, known)  # noqa: S102 - the page's own
     return known["answer"]
 
@@ -77,7 +78,7 @@ def asked_by(*, leaves: bool = False) -> Any:
     return SimpleNamespace(GET={"question": "Why?"}, is_disconnected=is_disconnected)
 
 
-@pytest.mark.parametrize("answer", ["fastapi_app.py"], indirect=True)
+@pytest.mark.parametrize("answer", [("calls", "fastapi_app.py")], indirect=True)
 def test_fastapi_answers_the_result_the_errors_status_and_withdraws_when_its_client_leaves(
     answer, queue
 ):
@@ -93,7 +94,21 @@ def test_fastapi_answers_the_result_the_errors_status_and_withdraws_when_its_cli
     assert sorted(statuses) == [Status.CANCELLED, Status.PENDING, Status.SUCCESS]
 
 
-@pytest.mark.parametrize("answer", ["views.py"], indirect=True)
+@pytest.mark.parametrize("answer", [("language-model", "fastapi_app.py")], indirect=True)
+def test_fastapi_in_front_of_a_model_weighs_the_question(answer, queue):
+    async def ask(*others: Any) -> Any:
+        return (await asyncio.gather(answer("Why?"), *others, return_exceptions=True))[0]
+
+    assert asyncio.run(ask(served(queue))) == "because"
+    (asked,) = queue.store.table.items()
+    assert asked["preview"]["weight"] == 601
+    shed = asyncio.run(ask())
+    assert (shed.status_code, shed.headers) == (503, {"Retry-After": "5"})
+
+
+@pytest.mark.parametrize(
+    "answer", [("calls", "views.py"), ("language-model", "views.py")], indirect=True
+)
 def test_django_answers_the_result_and_the_errors_status(answer, queue):
     async def ask(*others: Any) -> Any:
         return (await asyncio.gather(answer(asked_by()), *others))[0]

@@ -26,8 +26,8 @@ CPU_OF_A_MEGABYTE = 1 / 1769
 """The share of a core: Lambda gives a whole one at 1,769 MB."""
 
 
-def results(benchmark: str) -> Any:
-    return json.loads((ROOT / "benchmarks" / benchmark / "results.json").read_text())["results"]
+def results(benchmark: str, run: str = "results") -> Any:
+    return json.loads((ROOT / "benchmarks" / benchmark / f"{run}.json").read_text())["results"]
 
 
 def row(rows: list[dict[str, Any]], **known: Any) -> dict[str, Any]:
@@ -164,6 +164,24 @@ def of_a_slow_api() -> Iterator[tuple[str, str]]:
     yield page, f"does as well as newest first, {equal[0]}"
 
 
+def of_a_language_model() -> Iterator[tuple[str, str]]:
+    """The benchmark's own words are written from the same results."""
+
+    def percent(way: str, share: str = "in_time", run: str = "results") -> str:
+        return (
+            f"{100 * row(results('model_answers', run)['outcomes'], way=way, load=2)[share]:.1f} %"
+        )
+
+    page, best = "docs/how-to/language-model.md", "semaphore, refuses after 10 s"
+    yield page, f"[{percent('lifoq')} of the users in time]"
+    yield page, f"and {percent('lifoq', 'for_nobody')} of the tokens are for people who leave"
+    sqs = "SQS, maximum concurrency"
+    yield page, f"answers {percent(sqs)}, and {percent(sqs, 'for_nobody')} of the tokens"
+    counted = percent(best, run="results-counted")
+    yield page, f"{percent(best)}, mostly short questions"
+    yield page, f"{counted} where they count against the limit"
+
+
 def follows_from_it() -> Iterator[tuple[str, str]]:
     """Yield figures that follow from the measured ones, on the pages about several queues and
     decisions."""
@@ -240,7 +258,13 @@ def set_in_the_code() -> Iterator[tuple[str, str]]:
 
 
 def test_a_figure_of_a_page_is_what_was_measured_or_set(subtests):
-    for page, words in (*measured(), *of_a_slow_api(), *follows_from_it(), *set_in_the_code()):
+    for page, words in (
+        *measured(),
+        *of_a_slow_api(),
+        *of_a_language_model(),
+        *follows_from_it(),
+        *set_in_the_code(),
+    ):
         with subtests.test(page=page, words=words):
             text = " ".join((ROOT / page).read_text().split(" "))
             is_a_pattern = words.startswith(r"\|")
