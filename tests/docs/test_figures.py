@@ -185,6 +185,11 @@ def of_a_language_model() -> Iterator[tuple[str, str]]:
 def follows_from_it() -> Iterator[tuple[str, str]]:
     """Yield figures that follow from the measured ones, on the pages about several queues and
     decisions."""
+    page = "docs/comparison.md"
+    yield page, f"busy without a pause, is {ALL_MONTH}"
+    instances = 3 * 0.0816 * 1.15 * 730
+    yield page, f"come to {instances:.0f} dollars a month"
+
     page = "docs/limits.md"
     most, writes = 1_000, CEILING["pending"]
     retried = row(COURSES, way="fails once, backs off, succeeds")["pending"]
