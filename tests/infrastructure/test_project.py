@@ -90,7 +90,7 @@ def test_what_it_rests_on_is_what_this_repository_is_tested_with(pictures):
 def test_every_example_is_in_the_list_and_leaves_out_of_git_what_a_new_project_does():
     page = (ROOT / "examples" / "README.md").read_text()
     examples = [app.parent for app in (ROOT / "examples").glob("*/app.py")]
-    assert len(examples) == 7
+    assert len(examples) == 8
     for folder in examples:
         assert f"]({folder.name}/README.md)" in page
         ignored = (new.TEMPLATE / "dot-gitignore.tmpl").read_text()

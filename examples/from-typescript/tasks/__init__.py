@@ -1,0 +1,1 @@
+"""All task types of this queue are requests: see targets.py."""
