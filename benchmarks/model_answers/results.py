@@ -29,6 +29,10 @@ class Results(Row):
         """Return the outcomes at one load, a row for each way."""
         return [one for one in self.outcomes if one.load == load]
 
+    def behind(self, way: str, load: float) -> float:
+        """Return the points by which a way has fewer in time than the best one."""
+        return 100 * (max(one.in_time for one in self.at(load)) - self.of(way, load).in_time)
+
     def of(self, way: str, load: float) -> Outcome:
         """Return the outcome of one way at one load."""
         return next(one for one in self.at(load) if one.way == way)
