@@ -15,6 +15,7 @@ NAMES: Final = (
     "latency",
     "processor",
     "producer",
+    "waiting",
     "coldstart",
     "beside_others",
     "analytics",
