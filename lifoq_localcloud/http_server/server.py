@@ -1,5 +1,6 @@
 """The HTTP server: one port for the AWS API, function invocations and the control route."""
 
+import contextlib
 import io
 import json
 import logging
@@ -125,8 +126,11 @@ class Servers:
             threads.start("the HTTP server", one.serve_forever, until)
 
     def close(self) -> None:
-        """Let go of the port. What is being answered may go on."""
+        """End what ``serve`` began, and let go of the port. What is being answered may go on."""
         for one in self._servers:
+            with contextlib.suppress(OSError):  # macOS: it has no peer
+                one.socket.shutdown(socket.SHUT_RDWR)  # it waits for nobody any more
+            one.shutdown()  # else it would ask the closed socket for ever, without a pause
             one.server_close()
 
 
