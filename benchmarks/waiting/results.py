@@ -6,7 +6,7 @@ from benchmarks.record import Row
 
 
 class Waits(Row):
-    """So many callers in one process, each waiting for a task that does not end meanwhile."""
+    """Callers in one process, each waiting for a task that does not end meanwhile."""
 
     callers: Annotated[int, "callers"]
     way: Annotated[str, "way"]

@@ -15,6 +15,12 @@ DOCUMENTS = sorted(
     for file in ROOT.glob(pattern)
 )
 INVARIANTS = ROOT / "docs" / "invariants.md"
+PROMISES = re.findall(
+    r"^\| (.*?\*\*.*?) \| (.*) \| (.*) \|$",
+    INVARIANTS.read_text().partition("| promise |")[2],
+    re.MULTILINE,
+)
+"""Each promise, where the code keeps it, and the tests that name it."""
 
 
 def test_every_link_within_the_repository_leads_somewhere():
@@ -55,21 +61,32 @@ def test_every_make_target_that_is_named_exists():
 
 
 def test_what_keeps_a_promise_is_where_the_page_of_promises_says():
-    rows = [line.split("|") for line in INVARIANTS.read_text().splitlines() if "`: `" in line]
-    assert rows
-    for _, promise, code, *_ in rows:
-        for file, names in re.findall(r"`(\w+/\w+\.py)`: ((?:`[\w.]+`(?:, )?)+)", code):
-            source = (ROOT / "lifoq" / file).read_text()
+    for promise, code, _ in PROMISES:
+        places = re.findall(r"`([\w/]+/(?:\w+\.py)?|\w+/\w+)`(?:: ((?:`[\w.]+`(?:, )?)+))?", code)
+        assert places, promise
+        for place, names in places:
+            found = [
+                ROOT / above / place
+                for above in ("lifoq", "functions", "")
+                if (ROOT / above / place).exists()
+            ]
+            assert found, (promise, place)
             for name in re.findall(r"`([\w.]+)`", names):
-                assert re.search(rf"\b(def|class) {name.rpartition('.')[2]}\b", source), (
-                    f"{promise.strip()}: {file} has no {name}"
-                )
+                if found[0].is_dir():
+                    assert (found[0] / name).exists(), (promise, place, name)
+                else:
+                    defined = rf"\b(def|class) {name.rpartition('.')[2]}\b"
+                    assert re.search(defined, found[0].read_text()), (promise, place, name)
 
 
-def test_tests_that_the_page_of_promises_names_exist():
+def test_each_promise_has_a_test_on_its_page_and_all_that_are_named_there_exist():
     """Words after a file, up to a full stop, are those of its tests' names: one can search them."""
+    assert len(PROMISES) > 15
+    for promise, _, tests in PROMISES:
+        rules = re.findall(r"`(\w+\.py)`", tests)
+        assert [one for one in rules if not (ROOT / "tests" / "simulation" / one).exists()] == []
+        assert rules or re.search(r"`\w+/test_\w+\.py`", tests), promise
     named = re.findall(r"`(\w+/test_\w+\.py)`(?:: ([^.`|]+))?", INVARIANTS.read_text())
-    assert named
     for file, words in named:
         tests = re.findall(r"^def (test_\w+)", (ROOT / "tests" / file).read_text(), re.MULTILINE)
         assert tests, file
