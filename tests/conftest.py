@@ -48,9 +48,11 @@ TOGETHER: Final = (
         "tests/releases/",
     ),
     ("tests/analytics/",),
+    ("tests/infrastructure/test_acceptance.py",),
+    ("tests/simulation/",),
 )
 """Files that share what takes seconds to make: databases, the local cloud, the templates of the
-application, Spark. One process runs them, and so makes it once."""
+application, Spark. One process runs them, and so makes it once. The last two take long alone."""
 CASES = "cases of the fault matrix"
 """A property of a test: how many of them it ran."""
 

@@ -55,9 +55,11 @@ def test_its_test_passes_and_its_code_has_no_mistakes_and_is_formatted(pictures)
         env=env,
     )
     run(sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", ".", cwd=pictures)
-    for check in ("app.py", "send.py", "producer", "tasks"):
-        formatting = [sys.executable, "-m", "ruff", "format", "--isolated", "--check"]
-        run(*formatting, "--no-cache", "--line-length=100", check, cwd=pictures)
+    run(
+        *(sys.executable, "-m", "ruff", "format", "--isolated", "--check", "--no-cache"),
+        *("--line-length=100", "app.py", "send.py", "producer", "tasks"),
+        cwd=pictures,
+    )
     run(sys.executable, "-m", "mypy", "--strict", "tasks", "producer", cwd=pictures, env=env)
 
     assert "2 passed" in tested

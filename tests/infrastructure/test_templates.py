@@ -2,7 +2,6 @@
 whom; and what is refused."""
 
 import json
-import os
 import re
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ from aws_cdk import aws_iam as iam
 from cdk_nag import ServerlessChecks
 from constructs import Construct
 
+import app
 from lifoq.ends.changes import ENDS, WAKING
 from lifoq.errors import InvalidInput
 from lifoq.items import schema
@@ -24,9 +24,8 @@ from lifoq_localcloud.events.filters import passes
 from stacks.stage import Stage, task_code
 from stacks.stages import STAGES
 from tests.ends import WAYS
-from tests.infrastructure.commands import refused, run
+from tests.infrastructure.commands import run
 from tests.infrastructure.deployments import (
-    CONTEXT,
     Deployment,
     a_stage,
     new_app,
@@ -451,9 +450,12 @@ def test_a_name_that_no_stack_can_have_is_refused(name):
         Stage(new_app(), name)
 
 
-def test_an_unknown_stage_is_one_sentence_with_the_known_ones():
-    env = {**os.environ, "CDK_CONTEXT_JSON": json.dumps({**CONTEXT, "stage": "prd"})}
-    assert refused(sys.executable, "app.py", env=env) == (
+def test_an_unknown_stage_is_one_sentence_with_the_known_ones(monkeypatch, capsys):
+    asked = new_app(stage="prd")
+    monkeypatch.setattr(cdk, "App", lambda: asked)
+    assert app.main() == 1
+    told = (
         "stage='prd': is unknown: choose one of dev, prod with '-c stage=NAME', or add it to "
         "stacks/stages.py\n"
     )
+    assert capsys.readouterr() == ("", told)
