@@ -89,8 +89,8 @@ class CapacitySearch:
     seconds of the epoch, by a clock that never steps back. Not thread-safe: ``Gates`` has the
     lock.
 
-    Each event (an attempt begins, ends or hangs) first lets time pass: the cycle that is due
-    begins, and the last one is judged.
+    Each event (an attempt begins, ends or hangs) and each question first lets time pass: the cycle
+    that is due begins, and the last one is judged.
     """
 
     def __init__(self, most: int) -> None:
@@ -115,7 +115,7 @@ class CapacitySearch:
         self._work = 0.0
         """The sum of work: tasks at work, times the seconds that they were."""
         self._seen: float | None = None
-        """When an attempt began or ended last, in seconds."""
+        """Until when time has passed, in seconds."""
         self._times = 0
         """The attempts that were measured."""
         self._mean_time = 0.0
@@ -148,7 +148,7 @@ class CapacitySearch:
 
     def limit(self, now: float) -> int:
         """Return the tasks at a time at this moment, from 1 to the most."""
-        self._move_on(now)
+        self._let_time_pass(now)
         return self._cycle.low if self._is_low(now) else self._cycle.high
 
     def wait(self, now: float) -> float:
@@ -197,7 +197,7 @@ class CapacitySearch:
             self._measure(sample, now)
 
     def _let_time_pass(self, now: float) -> None:
-        """Count the work since the last event, and begin and judge the cycles that are due."""
+        """Count the work until now, and begin and judge the cycles that are due."""
         if self._seen is not None:
             seconds, cycle = now - self._seen, self._cycle
             self._work += seconds * self._at_work
