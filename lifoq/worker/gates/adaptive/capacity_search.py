@@ -115,7 +115,7 @@ class CapacitySearch:
         self._work = 0.0
         """The sum of work: tasks at work, times the seconds that they were."""
         self._seen: float | None = None
-        """Until when time has passed, in seconds."""
+        """The moment until which time has passed, in seconds."""
         self._times = 0
         """The attempts that were measured."""
         self._mean_time = 0.0
