@@ -288,6 +288,8 @@ def test_a_window_of_the_day_opens_and_closes_by_the_clock_of_its_zone():
         ("08:00-18:00 Europe/Zurich", "2026-11-25T06:59", 60),
         ("08:00-18:00 Europe/Zurich", "2026-07-01T06:00", 0),
         ("08:00-18:00 Europe/Zurich", "2026-10-24T17:00", 14 * 3_600),  # clocks are put back
+        ("02:30-04:00 Europe/Zurich", "2026-10-25T00:15", 15 * 60),
+        ("02:30-04:00 Europe/Zurich", "2026-10-25T01:00", 30 * 60),  # 02:00 for the second time
     ]
     for hours, moment, seconds in table:
         window = Window.of(TaskType(name="a", handler=print, hours=hours))

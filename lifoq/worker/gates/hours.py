@@ -61,7 +61,8 @@ class Window:
         if is_open:
             return 0.0
         day = here.date() + timedelta(days=clock >= self.begin)
-        opens = datetime.combine(day, self.begin, self.zone)
+        # Of an hour that is there twice, as clocks are put back, the second has fold 1.
+        opens = datetime.combine(day, self.begin.replace(fold=here.fold), self.zone)
         return max(1.0, opens.timestamp() - now / MICROSECONDS)
 
 
