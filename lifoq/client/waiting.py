@@ -22,8 +22,13 @@ from lifoq.store.store import Store
 
 FIRST_POLL: Final = 0.1
 """Seconds between the first two polls of a wait; it grows by half each time."""
+CALL_POLL: Final = 1.0
+"""Seconds up to which that grows at first: so late an end may be seen while somebody waits."""
+LATE: Final = 1 / 20
+"""The part of the time waited so far that the pause between two polls may be, where that is
+longer."""
 LAST_POLL: Final = 5.0
-"""Seconds up to which that grows: each poll costs a read of each task that has not ended."""
+"""Seconds that it is at the most: each poll costs a read of each task that has not ended."""
 MOST_IDS: Final = 1_000
 """Ids of one ``get_many`` or ``wait_many``: ten calls of DynamoDB."""
 
@@ -98,10 +103,11 @@ def whole_tasks(
 
 def pauses() -> Iterator[float]:
     """Yield the seconds between two polls of a wait, without an end."""
-    pause = FIRST_POLL
+    pause, waited = FIRST_POLL, 0.0
     while True:
         yield pause
-        pause = min(LAST_POLL, pause * 1.5)
+        waited += pause
+        pause = min(LAST_POLL, max(min(CALL_POLL, pause * 1.5), LATE * waited))
 
 
 def outcomes(

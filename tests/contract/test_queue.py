@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from itertools import accumulate
 from unittest import mock
 
 import pytest
@@ -58,11 +59,14 @@ def test_wait_returns_the_result_once_it_is_there(queue, host):
 
 def test_wait_polls_ever_more_slowly_and_ends_in_time(queue, host):
     queue.put("a", task_id="t")
-    with pytest.raises(WaitTimeout, match="within 60 s"):
-        queue.wait("t", timeout=60)
-    assert sum(host.slept) == pytest.approx(60)
+    with pytest.raises(WaitTimeout, match="within 200 s"):
+        queue.wait("t", timeout=200)
+    assert sum(host.slept) == pytest.approx(200)
+    assert host.slept[0] == 0.1
+    moments = zip(host.slept, accumulate(host.slept), strict=True)
+    assert max(pause for pause, at in moments if at <= 20) == 1
     assert max(host.slept) == 5
-    assert len(host.slept) < 25
+    assert len(host.slept) < 80
     host.slept.clear()
     with pytest.raises(WaitTimeout, match="within 0 s"):
         queue.wait("t", timeout=0)

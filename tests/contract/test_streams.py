@@ -174,13 +174,13 @@ def test_a_stream_ends_with_the_readers_patience_or_with_the_tasks_deadline(monk
         queue.stream("t", timeout=-1)
 
 
-def test_a_silent_task_is_looked_at_every_second_and_a_waiting_one_every_five():
+def test_a_silent_task_is_looked_at_every_second_and_one_that_waits_long_every_five():
     host = ManualHost()
     queue = Queue(Store(MemoryTable(), host=host), host=host)
     queue.put("a", task_id="t")
     for longest in (5, 1):
         with pytest.raises(WaitTimeout):
-            list(queue.stream("t", timeout=60))
+            list(queue.stream("t", timeout=200))
         assert max(host.slept) == longest
         host.slept.clear()
         if queue.get("t").status is Status.PENDING:
