@@ -115,7 +115,7 @@ bench: setup ## Run the benchmarks, write docs/performance.md (fifteen minutes; 
 # ── Check ─────────────────────────────────────────────────────────────────────────────────────────
 
 .PHONY: test
-test: setup ## Run the tests (some five minutes on two cores)
+test: setup ## Run the tests (some three minutes on two cores)
 	@exec python -m pytest $(SIDE_BY_SIDE)
 
 .PHONY: test-times
