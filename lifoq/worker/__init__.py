@@ -10,9 +10,16 @@ The rooms, from the lowest, and the question that each answers:
 | ``run`` | What happens in one invocation, and in the attempts beside its loop? |
 | ``sweep`` | What is done once a minute, since no run can do it? |
 
-To add a limit: one file in ``gates`` with ``make``, one row in ``gates.table``, its situation in
-``tests/unit/test_gates.py``, and the term or setting that switches it on. ``python -m
-tests.docs.waiting`` writes the page.
+To add a limit:
+
+1. One file in ``gates`` with ``make``, one row in ``gates.table``, and its situation in
+   ``tests/unit/test_gates.py``.
+2. What switches it on: a term of ``handlers.registry``, which ``Registry.task`` takes; or a field
+   of ``settings``.
+3. If it may let nothing start for minutes: ``sweep.stalled_queue.patience``, or an alarm rings.
+4. If it counts tasks: what it means beside ``shared_limits``, a quota over all workers, or a
+   sentence of ``process_state`` that refuses both.
+5. ``python -m tests.docs.waiting`` and ``python -m tests.docs.reference`` write the pages.
 
 ``processor`` is the door to ``run``; ``process_state`` holds what all runs of a process share,
 ``settings`` what the deployment sets, and ``known_types`` which task types a worker handles.

@@ -121,9 +121,10 @@ class Processor:
                 nothing was done.
 
         Raises:
-            QueueMisconfigured: The table cannot be worked on.
-            ProcessUnusable: Handlers hang in all slots. Either is raised once whatever was in
+            QueueMisconfigured: The table cannot be worked on. It is raised once whatever was in
                 flight is settled.
+            ProcessUnusable: Handlers hang in all slots of the worker: raised as above. Or in all
+                slots of a task type: raised once ``stop`` is called, as other types go on.
 
         Examples:
             >>> processor = Processor(queue.store, REGISTRY, WorkerSettings(in_flight=20))

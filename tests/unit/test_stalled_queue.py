@@ -119,3 +119,9 @@ def test_a_rate_per_key_asks_for_patience_until_the_next_start_of_a_key():
     registry.task("often", rate_per_key=0.1)(lambda _, __: None)
     registry.task("hourly", rate_per_key=1 / 3600)(lambda _, __: None)
     assert patience(WorkerSettings(), registry) == pytest.approx(STALL_PATIENCE + 3600)
+
+
+def test_a_cooldown_asks_for_patience_until_it_is_over():
+    registry = Registry()
+    registry.task("fragile", cooldown=1_800)(lambda _, __: None)
+    assert patience(WorkerSettings(), registry) == STALL_PATIENCE + 1_800

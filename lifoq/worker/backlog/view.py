@@ -1,8 +1,9 @@
 """The backlog view: what a run has read of the tasks that wait, and how far down.
 
 A poll always begins with the first page. If nothing on it may start (its types are at their
-limits), the run reads the pages behind it, once, and remembers their rows. When the next first
-page comes, free slots are filled from memory, and the same rows are not read again.
+limits), the run reads the pages behind it, once, and remembers their rows. A slot that gets free
+makes a poll due. Once its first page is there, the remembered rows behind it can start, too, and
+are not read again.
 """
 
 import math

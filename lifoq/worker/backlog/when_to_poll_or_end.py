@@ -16,8 +16,12 @@ How a run decides that the queue is empty, and ends:
 6. ``linger`` after the queue became empty it is believed to be (``believed_at``). The run is over
    then if it holds no task; but not before ``Promotions.awaited_until``, where a retry of its own
    is due soon.
-7. Only where this is not believed does the end of the run ask the table whether tasks wait. A tail
-   call follows if some do.
+7. Only where this is not believed does the end of the run ask the index once more whether tasks
+   wait. A tail call follows if some do.
+
+The index may lag by some tenths of a second. It may still show a task that was claimed: that is no
+news (``shows_claimed``), or costs one tail call (7). It may not yet show a task that was just put:
+the put's own kick finds that one, by this run while it lingers (6), or by the next.
 
 All times are monotonic microseconds.
 """

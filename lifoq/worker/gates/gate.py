@@ -117,7 +117,8 @@ class Gate:
     # Passing
 
     def may_join(self, row: Candidate, now: int) -> bool:
-        """Return True if the task may share the call of one that has entered."""
+        """Return True if the task may share the call of one that has entered. Asked only where the
+        type has a weight: other tasks of a batch share a call without more ado."""
         return True
 
     def enter(self, row: Candidate, now: int) -> Any:

@@ -1,8 +1,11 @@
-"""All that may hold a waiting task back, in the order in which it is asked.
+"""All that may hold a waiting task back, in the order in which it is asked before the claim.
 
-Each row is a gate with a file of its own beside this one; ``BY_THE_TABLE`` names the conditions of
-the claim itself. A gate is imported only where it is on. To add one: its file with ``make``, its
-row here, its situation in ``tests/unit/test_gates.py``.
+Each row is a gate with a file of its own beside this one. ``BY_DYNAMODB`` names the conditions of
+the claim itself. Right before the claim and after it the thread of the attempt asks four gates once
+more (``Gate.may_begin``): ``time_left``, ``key_rate``, ``cancelled_or_replaced`` and ``quota``.
+Then a payload that lies in the bucket is read, and a batch is gathered.
+
+A gate is imported only where it is on. The recipe to add one is in ``lifoq.worker``.
 """
 
 from collections.abc import Callable
@@ -212,12 +215,12 @@ ROWS: Final = (
     ),
 )
 """The gates. Between them and the start of a task stand the order
-(``backlog.newest_or_oldest_first``, and the excess of ``fair_share``) and ``BY_THE_TABLE``."""
+(``backlog.newest_or_oldest_first``, and the excess of ``fair_share``) and ``BY_DYNAMODB``."""
 
-BY_THE_TABLE: Final = {
+BY_DYNAMODB: Final = {
     "waits": "The task is still PENDING, and its deadline is not over.",
     "key_slots": "One of the key's slots is free, or was left behind by a claim that has ended.",
     "key_rate": "The key's last start is long enough ago.",
 }
-"""The decisions of the table itself, by the condition of the claim: whoever is told otherwise by a
-gate, or by an index that lags, is refused there."""
+"""The conditions under which DynamoDB grants a claim. A gate may be out of date, and an index may
+lag: such a claim is refused here, and nothing starts."""

@@ -36,7 +36,7 @@ UNCLAIMED: Final = frozenset({Status.PENDING.value, Status.CANCELLED.value})
 
 def patience(settings: WorkerSettings, registry: Registry) -> float:
     """Return the seconds without a claim after which the queue stands still. They are more if a
-    rate limit, a rate per key, or the hours of a type, lets tasks start rarely."""
+    rate limit, a rate per key, the hours or the cooldown of a type let tasks start rarely."""
     rates = [rate for kind in registry for rate in kind.rates]
     slowest = min(settings.rate_limit or 1.0, *(rate.per_second for rate in rates), 1.0)
     # After a task that weighs as much as the limit, nothing starts for so long.
@@ -44,7 +44,8 @@ def patience(settings: WorkerSettings, registry: Registry) -> float:
     # Where all that waits is of one key, nothing is claimed for an interval, and all is well.
     intervals = (1 / kind.rate_per_key for kind in registry if kind.rate_per_key is not None)
     closed = (_closed_for(kind) for kind in registry if kind.hours is not None)
-    longest = max(*intervals, *closed, *paid, 0.0, 0.0)
+    cooldowns = (kind.cooldown for kind in registry if kind.cooldown is not None)
+    longest = max(*intervals, *closed, *cooldowns, *paid, 0.0, 0.0)
     return max(STALL_PATIENCE + longest, STARTS_MISSED / slowest)
 
 
