@@ -94,7 +94,10 @@ class WorkerMetrics:
 
 
 _OF_QUOTAS: Final[dict[str, tuple[str, Callable[[LimitUsage], int]]]] = {
-    "slots_lent": ("Tasks at a time that workers hold of a shared limit", lambda one: one.slots),
+    "slots_lent": (
+        "Tasks, or units, at a time that workers hold of a shared limit",
+        lambda one: one.slots,
+    ),
     "shards_lent": ("Equal parts of a shared rate that workers hold", lambda one: one.shards),
     "workers": ("Workers that hold a part of a shared limit", lambda one: one.workers),
     "silent_workers": (
@@ -115,5 +118,6 @@ def of_queue(stats: QueueStats, quotas: Sequence[LimitUsage], queue_name: str) -
         full = f"{NAMESPACE}_shared_limit_{name}"
         gauge = Gauge(full, meaning, (LABEL, OF_LIMIT), registry=registry)
         for one in quotas:
-            gauge.labels(queue_name, one.task_type or "").inc(value_of(one))
+            of = f"{one.task_type}, {one.unit}" if one.unit else one.task_type or ""
+            gauge.labels(queue_name, of).inc(value_of(one))
     return generate_latest(registry)

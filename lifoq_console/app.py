@@ -209,7 +209,7 @@ class Pages:
         self._subject.glance()
         seen = sample(self._queue)
         shared = find_limit_usage(self._queue)
-        limits = {one.task_type: one.at_a_time for one in shared if one.cell is None}
+        limits = {one.task_type: one.at_a_time for one in shared if not (one.cell or one.unit)}
         limits |= {one.task_type: one.told for one in find_adaptive_limits(self._queue)}
         return self._page("types", rows=by_type(self._queue, seen), seen=seen, limits=limits)
 

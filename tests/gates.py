@@ -5,6 +5,7 @@ from typing import Any
 
 from lifoq import WorkerSettings
 from lifoq.basics.host import SYSTEM, Host
+from lifoq.items.schema import Preview
 from lifoq.store.candidate import Candidate
 from lifoq.store.memory import MemoryTable
 from lifoq.store.store import Store
@@ -13,11 +14,11 @@ from lifoq.worker.gates.gates import Gates
 from lifoq.worker.handlers.registry import Registry
 
 
-def row(task_type: str = "a", **terms: Any) -> Candidate:
+def row(task_type: str = "a", *, weight: int | None = None, **terms: Any) -> Candidate:
     """Return a row of the index: a task that waits."""
-    return Candidate(
-        **{"task_id": "t", "task_type": task_type, "created": 1, "expires_at": 10**18, **terms}
-    )
+    preview = {} if weight is None else {"preview": {Preview.WEIGHT: weight}}
+    usual = {"task_id": "t", "task_type": task_type, "created": 1, "expires_at": 10**18}
+    return Candidate(**{**usual, **preview, **terms})
 
 
 def gates_of(

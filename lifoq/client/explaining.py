@@ -128,6 +128,7 @@ class _Notes:
         wanted = [NOTE, sweep_note.NOTE, pause_note.ITEM]
         if limits is not None:
             wanted += [quota_table_id(name) for name in {"", task_type or ""}]
+            wanted += [] if task_type is None else [quota_table_id(task_type, units=True)]
         if task_type is not None and key is not None:
             wanted += _slot_names(task_type, key)
         found = store.table.get_many(wanted)
@@ -277,26 +278,30 @@ def _told(notes: _Notes, now: int) -> Iterator[Reason]:
 
 
 def _of_shared_limits(notes: _Notes, now: int) -> Iterator[Reason]:
-    """Yield the limits over all workers of which everything is in use. The limit of a type is in
-    its code; a worker that wants more of it than it has tells that it is used."""
+    """Yield the limits over all workers of which everything is in use. A worker that wants more of
+    a type's limit than it has tells that it is used."""
     if notes.limits is None:
         return
-    for name in dict.fromkeys(("", notes.task_type or "")):
-        item = notes.items.get(quota_table_id(name))
+    own = SharedLimit(in_flight=notes.limits.total_in_flight, rate=notes.limits.rate_limit)
+    limits = [("the queue", quota_table_id(""), own)]
+    if (name := notes.task_type) is not None:
+        of_type = (quota_table_id(name, units=units) for units in (False, True))
+        limits += [(f"task type {name}", table_id, SharedLimit()) for table_id in of_type]
+    for whose, table_id, limit in limits:
+        item = notes.items.get(table_id)
         if item is None:
             continue
-        own = notes.limits if name == "" else None
-        most = None if own is None else own.total_in_flight
-        limit = SharedLimit(in_flight=most, rate=None if own is None else own.rate_limit)
-        entries = [entry.left(now) for entry in QuotaTable.of(item, limit).entries.values()]
+        quota_table = QuotaTable.of(item, limit)
+        most = (quota_table.limit or limit).in_flight
+        entries = [entry.left(now) for entry in quota_table.entries.values()]
         slots, workers = sum(e.has.slots for e in entries), sum(e.has != NONE for e in entries)
         is_short = any(e.until >= now and e.wants.slots > e.has.slots for e in entries)
-        if slots and (slots >= most if most is not None else is_short):
-            of = str(slots) if most is None else f"{slots} of {most}"
-            whose = f"task type {name}" if name else "the queue"
+        if slots and (is_short or (limit is own and most is not None and slots >= most)):
+            of = f"{slots:,}" if most is None else f"{slots:,} of {most:,}"
+            unit = (quota_table.limit or limit).unit or "places"
             yield Reason(
-                name="quota",
-                says=f"{whose} is at its limit over all workers: {of} places are held by "
+                name="quota" if unit == "places" else "unit_quota",
+                says=f"{whose} is at its limit over all workers: {of} {unit} are held by "
                 f"{workers} worker{'s' if workers > 1 else ''}",
                 ends="the end of one of their tasks",
             )

@@ -1,23 +1,26 @@
 """The quota table of a limit over all workers: which of them may use how much of it, and until
 when.
 
-There is one item for each such limit, beside the tasks: a task type's, or the queue's own. A worker
-takes a quota of the limit by writing itself into the quota table: so many slots (tasks at a time),
-and so many shards (of the rate: each is an equal part of it, a token bucket of its own). Each
-worker writes only over what it has read, so the quotas never add up to more than the limit.
-``docs/decisions/shared-limits.md`` has an example with numbers.
+There is one item for each such limit, beside the tasks: a task type's, the units of a task type's
+weights, or the queue's own. A worker takes a quota of the limit by writing itself into the quota
+table: so many slots (tasks or units at a time), and so many shards (of the rate: each is an equal
+part of it, a token bucket of its own). Each worker writes only over what it has read, so the quotas
+never add up to more than the limit. ``docs/decisions/shared-limits.md`` has an example with
+numbers.
 
 A quota lasts for some seconds. **No lease of a started task reaches further than its worker's quota
 and one lease more** (see ``worker.gates.quotas``). So whoever finds a quota run out for so long may
 take its slots: the leases of its tasks are over as well. A hand-over makes no tokens: what a shard
-holds goes back with it, and a shard of a lost worker comes back empty. What a shard gains while
-nobody has it is reckoned by the quota table's own time (see ``QuotaTable.time``).
+holds or owes goes back with it, and a shard of a lost worker comes back empty. What a shard gains
+while nobody has it is reckoned by the quota table's own time (see ``QuotaTable.time``).
 """
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from operator import add
+from typing import Any, Final, NamedTuple
 
 from lifoq.basics import jsontext
 from lifoq.basics.clock import CLOCKS_APART
@@ -40,6 +43,7 @@ class Amount(NamedTuple):
     """The size of a limit, or of a quota of it."""
 
     slots: int = 0
+    """Tasks at a time; where units are counted, units at a time."""
     shards: int = 0
 
 
@@ -55,8 +59,14 @@ class SharedLimit:
     """A limit over all workers together; None: unlimited."""
 
     in_flight: int | None = None
+    """Tasks at a time, or units."""
     rate: float | None = None
-    """Starts per second, with a burst of one second's worth (at least 1)."""
+    """Starts per second, or units, with a burst of one second's worth (at least 1)."""
+    unit: str | None = None
+    """The unit of the type's weights that the limit counts; None: it counts tasks."""
+    most_owed: float = 0.0
+    """Units that all shards may owe together, after tasks that weighed more than there was: the
+    rate in its own time, such as 90,000 of 90,000 a minute."""
 
     @property
     def amount(self) -> Amount:
@@ -65,6 +75,23 @@ class SharedLimit:
         shards = 0 if self.rate is None else min(MOST_SHARDS, max(1, int(self.rate)))
         return Amount(self.in_flight or 0, shards)
 
+    @classmethod
+    def of(cls, told: Mapping[str, Any] | None) -> "SharedLimit | None":
+        """Return the limit that a quota table tells of; None if it tells of none."""
+        if told is None:
+            return None
+        in_flight, rate, unit = (told.get(name) for name in ("inFlight", "rate", "unit"))
+        return cls(
+            in_flight=None if in_flight is None else int(in_flight),
+            rate=None if rate is None else float(rate),
+            unit=None if unit is None else str(unit),
+        )
+
+    def told(self) -> dict[str, Any]:
+        """Return the terms of the limit that a quota table tells operators."""
+        told = {"inFlight": self.in_flight, "rate": self.rate, "unit": self.unit}
+        return {name: value for name, value in told.items() if value is not None}
+
     def burst(self, shards: int) -> float:
         """Tokens that so many shards hold at the most."""
         return 0.0 if self.rate is None else max(1.0, self.rate) * shards / self.amount.shards
@@ -72,6 +99,13 @@ class SharedLimit:
     def gain(self, shards: int) -> float:
         """Tokens that so many shards gain in a second."""
         return 0.0 if self.rate is None else self.rate * shards / self.amount.shards
+
+    def shards_for(self, weight: int) -> int:
+        """Return the shards that a worker needs to start a task of so many units: what they owe
+        then is their part of ``most_owed``. So all workers together never owe more than that."""
+        if self.rate is None or self.unit is None:
+            return 0
+        return min(self.amount.shards, math.ceil(weight * self.amount.shards / self.most_owed))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +120,10 @@ class Entry:
     """Microseconds after ``until`` by which the leases of the worker's tasks are over."""
     renewal: int
     """Counts the worker's renewals, so that a late one is known."""
+    needs: Amount = NONE
+    """The quota with which the worker's next task can start, where units are counted."""
+    since: int = 0
+    """Epoch microseconds since when that task waits."""
 
     def left(self, now: int) -> "Entry":
         """Return what of the quota has not run out, however far the two clocks are apart."""
@@ -108,10 +146,14 @@ class Renewal:
     """True if others are to give back what is above their fair part, where too little is free
     now."""
     returns: float
-    """Tokens of the shards that the worker gives back."""
+    """Tokens of the shards that the worker gives back; below 0 what they owe."""
     lease: int
     renew: bool
     """True if the quota will soon run out, and is to be written anew."""
+    needs: Amount = NONE
+    """See ``Entry``."""
+    since: int = 0
+    """See ``Entry``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +164,7 @@ class Grant:
     kept_shards: int
     """Shards that the worker had before, and still has."""
     tokens: float
-    """Tokens that came with the other shards."""
+    """Tokens that came with the other shards; below 0 what these owe."""
     fair: Amount
     """The fair part: the most that the worker may have while others want what they want now."""
     sent: int | None = None
@@ -135,12 +177,14 @@ class QuotaTable:
     """The item of one limit over all workers: which worker has which quota of it, until when."""
 
     tokens: float
-    """Tokens in the shards that nobody has, when they were last counted."""
+    """Tokens in the shards that nobody has, when they were last counted; below 0 what they owe."""
     counted: int = 0
     """When the tokens were last counted, by the quota table's own time in microseconds: see
     ``time``."""
     entries: Mapping[str, Entry] = field(default_factory=dict)
     """The quotas by worker."""
+    limit: SharedLimit | None = None
+    """The limit, as the worker that wrote last has it in its code; None: not told."""
 
     @classmethod
     def of(cls, item: Item | None, shared: SharedLimit) -> "QuotaTable":
@@ -162,9 +206,12 @@ class QuotaTable:
                         until=int(row[4]),
                         lease=int(row[5]),
                         renewal=int(row[6]),
+                        needs=Amount(*map(int, row[7:9])),
+                        since=int(row[9]) if row[7:] else 0,
                     )
                     for worker, row in document["quotas"].items()
                 },
+                limit=SharedLimit.of(document.get("limit")),
             )
         except _NO_QUOTA_TABLE as error:
             raise QueueMisconfigured(
@@ -176,10 +223,15 @@ class QuotaTable:
         """Return the write of this quota table over the one that was read, or where there was none.
         The item's ``claimId`` is its version: each write draws a new one."""
         rows = {
-            worker: [*entry.has, *entry.wants, entry.until, entry.lease, entry.renewal]
+            worker: [
+                *(*entry.has, *entry.wants, entry.until, entry.lease, entry.renewal),
+                *((*entry.needs, entry.since) if entry.needs != NONE else ()),
+            ]
             for worker, entry in self.entries.items()
         }
         document = {"tokens": round(self.tokens, 6), "counted": self.counted, "quotas": rows}
+        if self.limit is not None:
+            document["limit"] = self.limit.told()
         read = "" if over is None else str(over.get(A.CLAIM_ID))
         return Change(
             when=(Equals(A.CLAIM_ID, read),),
@@ -212,14 +264,18 @@ class QuotaTable:
         others = self._others(renewal.worker, now)
         kept = Amount(*map(min, renewal.keeps, had))
         free = _less(shared.amount, kept, *(entry.has for entry in others.values()))
-        fair = self._fair(renewal.worker, had, others, shared, now=now)
+        needs, since = (renewal.needs, renewal.since) if renewal.insists else (NONE, 0)
+        fair = self._fair(renewal, had, others, shared, now=now)
         has = Amount(*map(_given, kept, renewal.wants, free, fair))
         returned = min(renewal.returns, shared.burst(had.shards - kept.shards))
         tokens = min(self._tokens(shared, time) + returned, shared.burst(free.shards))
-        took = min(tokens, shared.burst(has.shards - kept.shards))
+        took = _part_of(tokens, has.shards - kept.shards, free.shards, shared)
         grant = Grant(has=has, kept_shards=kept.shards, tokens=took, fair=fair)
         wants = renewal.wants if renewal.insists else has
-        if had == kept == has and wanted == wants and (mine is None or not renewal.renew):
+        same = had == kept == has and wanted == wants
+        if same and (
+            mine is None or not (renewal.renew or (mine.needs, mine.since) != (needs, since))
+        ):
             return self, grant
         if has != NONE or wants != NONE:
             others[renewal.worker] = Entry(
@@ -228,8 +284,11 @@ class QuotaTable:
                 until=now + microseconds(QUOTA_LASTS),
                 lease=renewal.lease,
                 renewal=renewal.number,
+                needs=needs,
+                since=since,
             )
-        return QuotaTable(tokens=tokens - took, counted=time, entries=others), grant
+        after = QuotaTable(tokens=tokens - took, counted=time, entries=others, limit=shared)
+        return after, grant
 
     def _others(self, worker: str, now: int) -> dict[str, Entry]:
         """Return what of the other workers' quotas has not run out."""
@@ -244,7 +303,7 @@ class QuotaTable:
 
     def _fair(
         self,
-        worker: str,
+        renewal: Renewal,
         had: Amount,
         others: Mapping[str, Entry],
         shared: SharedLimit,
@@ -252,11 +311,21 @@ class QuotaTable:
         now: int,
     ) -> Amount:
         """Return the fair part of a worker: the most that it may have beside what the others want.
-        One that does not write any more keeps what it has, but is given nothing."""
+        First each gets what its next task needs, in the order in which these tasks have come to
+        wait: an even part might be too small for a heavy one for ever. Then the rest is divided
+        evenly. One that does not write any more keeps what it has, but is given nothing."""
+        worker = renewal.worker
         fresh = {name: entry for name, entry in others.items() if entry.until >= now}
         left = _less(shared.amount, *(p.has for n, p in others.items() if n not in fresh))
         wants = {worker: shared.amount} | {name: entry.wants for name, entry in fresh.items()}
         has = {worker: had} | {name: entry.has for name, entry in fresh.items()}
+        waiting = [(entry.since, name, entry.needs) for name, entry in fresh.items()]
+        first = dict.fromkeys(wants, NONE)
+        for _, name, needs in sorted([*waiting, (renewal.since, worker, renewal.needs)]):
+            first[name] = Amount(*map(min, needs, left))
+            left = _less(left, first[name])
+        wants = {name: _less(amount, first[name]) for name, amount in wants.items()}
+        has = {name: _less(amount, first[name]) for name, amount in has.items()}
 
         def quotas(kind: int, of: Iterable[str]) -> dict[str, int]:
             return _divide(
@@ -269,13 +338,20 @@ class QuotaTable:
         if shared.in_flight is not None and shared.rate is not None:
             for kind in (0, 1):  # a slot is of no use without a shard, nor a shard without a slot
                 able = [name for name, quota in quotas(kind, able).items() if quota]
-        return Amount(*(quotas(kind, able).get(worker, 0) for kind in (0, 1)))
+        even = (quotas(kind, able).get(worker, 0) for kind in (0, 1))
+        return Amount(*map(add, first[worker], even))
 
 
 def _given(keeps: int, wants: int, free: int, fair: int) -> int:
     """Return what a worker keeps; and more, as far as it wants that, it is free, and no more than
     fair."""
     return keeps + max(0, min(free, wants - keeps, fair - keeps))
+
+
+def _part_of(tokens: float, shards: int, free: int, shared: SharedLimit) -> float:
+    """Return the tokens that go with some of the free shards: as many as these can hold; or of what
+    all free ones owe, their part."""
+    return min(tokens, shared.burst(shards)) if tokens >= 0 else tokens * shards / max(1, free)
 
 
 def _less(amount: Amount, *parts: Amount) -> Amount:
@@ -300,7 +376,7 @@ def _divide(amount: int, *, wants: Mapping[str, int], has: Mapping[str, int]) ->
     return quotas
 
 
-def quota_table_id(limit: str) -> str:
+def quota_table_id(limit: str, *, units: bool = False) -> str:
     """Return the id of a limit's quota table. ``limit``: a task type's name; empty for the queue's
-    own."""
-    return f"{OWN_PREFIX}limit:{limit}"
+    own. ``units``: True for that of the units that the type's tasks weigh."""
+    return f"{OWN_PREFIX}{'units' if units else 'limit'}:{limit}"

@@ -30,13 +30,14 @@ class LimitUsage:
     """The table of the limit's queue; None where there is one queue."""
     task_type: str | None
     """The task type that is limited; None: the limit is the queue's own, over all types."""
+    unit: str | None
+    """The unit that is counted, as the type's ``weight`` names it; None: tasks are."""
     in_flight: int | None
-    """Tasks at a time over all workers; None: unlimited, or not known here: the limit of a task
-    type is in its code."""
+    """Tasks (or units) at a time over all workers; None: unlimited, or not told by a worker."""
     rate_limit: float | None
-    """Starts per second over all workers; None: as above."""
+    """Starts (or units) per second over all workers; None: as above."""
     slots: int
-    """Tasks at a time that workers hold."""
+    """Tasks (or units) at a time that workers hold."""
     shards: int
     """Token-bucket shards that workers hold: a rate of five a second has five of them."""
     is_short: bool
@@ -52,8 +53,9 @@ class LimitUsage:
 
     @property
     def title(self) -> str:
-        name = self.task_type or "all types"
-        return name if self.cell is None else f"{name}, {self.cell}"
+        """The name of the limit: ``all types``, ``ask``, or ``ask, tokens``; and the cell."""
+        named = (self.task_type or "all types", self.unit, self.cell)
+        return ", ".join(name for name in named if name is not None)
 
     @property
     def at_a_time(self) -> str:
@@ -93,25 +95,24 @@ def _of_queue(queue: Queue, *, cell: str | None) -> Iterator[LimitUsage]:
 
 
 def quota_tables(queue: Queue) -> Iterator[tuple[str, SharedLimit, QuotaTable]]:
-    """Yield each limit over all workers that is in use: its name, the limit as far as it is known,
-    and its quota table. Raises as ``find_limit_usage``."""
+    """Yield each limit over all workers that is in use: the task type that is limited (or ``OWN``),
+    the limit as far as it is known, and its quota table. Raises as ``find_limit_usage``."""
     shared, table = queue.shared_limits, queue.store.table
     if shared is None:
         return
-    limits = {name: SharedLimit() for name in sorted(_types_in_use(queue))}
     if shared.total_in_flight is not None or shared.rate_limit is not None:
-        limits = {
-            OWN: SharedLimit(in_flight=shared.total_in_flight, rate=shared.rate_limit),
-            **limits,
-        }
-    items = {
-        item[Attribute.TASK_ID]: item
-        for item in table.get_many([quota_table_id(name) for name in limits])
+        own = SharedLimit(in_flight=shared.total_in_flight, rate=shared.rate_limit)
+        yield OWN, own, QuotaTable.of(table.get(quota_table_id(OWN)), own)
+    ids = {
+        quota_table_id(name, units=units): name
+        for name in sorted(_types_in_use(queue))
+        for units in (False, True)
     }
-    for name, limit in limits.items():
-        item = items.get(quota_table_id(name))
-        if item is not None or name == OWN:
-            yield name, limit, QuotaTable.of(item, limit)
+    items = {item[Attribute.TASK_ID]: item for item in table.get_many(list(ids))}
+    for table_id, name in ids.items():
+        if table_id in items:
+            quota_table = QuotaTable.of(items[table_id], SharedLimit())
+            yield name, quota_table.limit or SharedLimit(), quota_table
 
 
 def _types_in_use(queue: Queue) -> set[str]:
@@ -133,6 +134,7 @@ def _totals(
     return LimitUsage(
         cell=cell,
         task_type=name or None,
+        unit=limit.unit,
         in_flight=limit.in_flight,
         rate_limit=limit.rate,
         slots=sum(entry.has.slots for entry in held),
@@ -156,5 +158,5 @@ def _free_at(entry: Entry) -> int:
 
 def _of(part: int, whole: int | None) -> str:
     if whole is None:
-        return str(part) if part else "–"
-    return f"{part} of {whole}"
+        return f"{part:,}" if part else "–"
+    return f"{part:,} of {whole:,}"

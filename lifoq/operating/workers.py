@@ -25,6 +25,8 @@ class Holding:
 
     limit: str
     """The task type that is limited; empty: the limit is the queue's own."""
+    unit: str | None
+    """The unit that is counted; None: tasks are."""
     has: Amount
     is_silent: bool
     """True if the quota was not renewed in time."""
@@ -108,8 +110,12 @@ def _of_queue(queue: Queue, cell: str | None) -> Workers:
 
 
 def _holdings(queue: Queue, now: int) -> Iterator[tuple[str, Holding]]:
-    for limit, _, quota_table in quota_tables(queue):
+    for limit, shared, quota_table in quota_tables(queue):
         for name, entry in quota_table.entries.items():
             left = entry.left(now)
             if left.has != NONE:
-                yield name, Holding(limit=limit, has=left.has, is_silent=left.until < now)
+                silent = left.until < now
+                yield (
+                    name,
+                    Holding(limit=limit, unit=shared.unit, has=left.has, is_silent=silent),
+                )

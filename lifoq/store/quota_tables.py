@@ -20,7 +20,7 @@ class QuotaTables:
         self._host = host
         self._ahead: dict[str, int] = {}
         """Microseconds by which a quota table's time is ahead of this process's monotonic clock, by
-        limit."""
+        its id."""
 
     def take(self, limit: str, shared: SharedLimit, renewal: Renewal) -> Grant | None:
         """Renew a quota, by one read, and a write where something changes. Return what the worker
@@ -28,15 +28,15 @@ class QuotaTables:
 
         Raises StoreUnavailable, also where others were faster each time, and QueueMisconfigured.
         """
-        name = quota_table_id(limit)
+        name = quota_table_id(limit, units=shared.unit is not None)
         item = self._table.get(name)
         retries = WriteRetries(self._host, name)
         while True:
             sent, now = self._host.monotonic(), self._store.now()
             quota_table = QuotaTable.of(item, shared)
-            own = sent + self._ahead[limit] if limit in self._ahead else 0
+            own = sent + self._ahead[name] if name in self._ahead else 0
             time = quota_table.time(now=now, own=own)
-            self._ahead[limit] = time - sent
+            self._ahead[name] = time - sent
             result = quota_table.after(renewal, shared, now=now, time=time)
             if result is None:
                 return None

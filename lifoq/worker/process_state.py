@@ -147,14 +147,14 @@ class ProcessState:
         )
 
     def check_units(self) -> None:
-        """Raise InvalidInput if limits are to hold over all workers that are counted by each
-        alone."""
+        """Raise InvalidInput if more rates are to hold over all workers than these can share."""
         for kind in self.registry if self.settings.shared_limits else ():
-            if kind.weight is not None:
-                problem = "cannot be beside shared_limits: units are counted by each worker alone"
-                raise InvalidInput(f"{kind.name}.weight", kind.weight, problem)
-            if len(kind.rates) > 1:
-                problem = "are several rates, and shared_limits takes one: leave out the others"
+            counted = [rate.of for rate in kind.rates]
+            if len(counted) > len(set(counted)):
+                problem = (
+                    f"has several rates of {counted[0] or 'tasks'}, and shared_limits takes one of "
+                    "tasks and one of units: leave out the others"
+                )
                 raise InvalidInput(f"{kind.name}.rate_limit", kind.rate_limit, problem)
 
     def check_hours(self) -> None:
@@ -194,7 +194,7 @@ def _kept(gates: Gates, name: str) -> "KeptLimits | None":
 
 
 def _renewals(gates: Gates) -> "Renewals | None":
-    quotas = gates.named("quota")
+    quotas = [*gates.named("quota").values(), *gates.named("unit_quota").values()]
     if not quotas:
         return None
     from lifoq.worker.gates.quotas.renewals import Renewals  # noqa: PLC0415

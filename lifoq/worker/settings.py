@@ -48,9 +48,9 @@ class WorkerSettings:
     so long: then the oldest is the one whose time ends first. It is not for tasks with different
     deadlines."""
     shared_limits: bool = False
-    """True if ``rate_limit``, and the ``in_flight`` and ``rate_limit`` of task types, hold over all
-    workers of the queue together. Each worker leases its quota of them in the table, while it uses
-    it."""
+    """True if ``rate_limit``, and the ``in_flight``, ``units_in_flight`` and ``rate_limit`` of task
+    types, hold over all workers of the queue together. Each worker leases its quota of them in the
+    table, while it uses it."""
     total_in_flight: int | None = None
     """The number of tasks at a time over all workers together, if limits are shared. ``in_flight``
     is the number that one worker runs at a time."""

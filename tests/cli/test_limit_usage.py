@@ -51,12 +51,27 @@ def test_each_shared_limit_is_told_with_who_holds_how_much_of_it(queue, host):
         "2, 1 of them silent",
     )
     assert own.is_short
-    assert (video.task_type, video.at_a_time, video.of_rate) == ("video", "3", "–")
+    assert (video.task_type, video.at_a_time, video.of_rate) == ("video", "3 of 3", "–")
     assert (video.workers, video.silent_workers, video.is_short) == (1, 1, False)
     assert video.free_at == lost_at + microseconds(QUOTA_LASTS + CLOCKS_APART + LEASE)
     host.time = video.free_at + 1
     own, video = find_limit_usage(queue)
-    assert (own.at_a_time, own.workers, video.at_a_time, video.free_at) == ("6 of 10", 1, "–", None)
+    assert (own.at_a_time, own.workers) == ("6 of 10", 1)
+    assert (video.at_a_time, video.free_at) == ("0 of 3", None)
+
+
+def test_a_limit_in_units_is_told_beside_that_of_the_tasks(queue):
+    queue.put("video")
+    take(queue, "video", VIDEO, "w", Amount(2, 0))
+    minutes = SharedLimit(in_flight=20_000, rate=1_500.0, unit="minutes", most_owed=15_000.0)
+    take(queue, "video", minutes, "w", Amount(8_500, 200))
+    _, tasks, units = find_limit_usage(queue)
+    assert (tasks.title, tasks.at_a_time, tasks.of_rate) == ("video", "2 of 3", "–")
+    assert (units.title, units.at_a_time, units.of_rate) == (
+        "video, minutes",
+        "8,500 of 20,000",
+        "200 of 1,000",
+    )
 
 
 def test_the_numbers_of_a_queue_tell_of_its_shared_limits(session, queue, lifoq, answer):

@@ -15,6 +15,7 @@ from lifoq.items.quota_table import (
     QUOTA_LASTS,
     Amount,
     Grant,
+    QuotaTable,
     Renewal,
     SharedLimit,
     quota_table_id,
@@ -141,6 +142,43 @@ def test_a_quota_runs_out_shards_first_and_slots_when_the_leases_of_its_tasks_ar
     assert left("slots", slots) == (NONE, 0)
     host.advance(LEASE)
     assert left("slots", slots) == (Amount(4, 0), 0)
+
+
+UNITS = SharedLimit(in_flight=100, unit="tokens")
+
+
+def test_where_units_are_counted_the_next_task_of_each_worker_comes_first_the_oldest_before(
+    quota_tables,
+):
+    def renews(worker: str, *, needs: int, since: int, keeps: int = 0) -> Grant:
+        terms = {"keeps": Amount(keeps, 0), "needs": Amount(needs, 0), "since": since}
+        return take(quota_tables, worker, Amount(100, 0), shared=UNITS, **terms)
+
+    assert take(quota_tables, "light", Amount(100, 0), shared=UNITS).has.slots == 100
+    renews("late", needs=80, since=7)
+    renews("early", needs=70, since=5)
+    # An even part is 33: too small for both, for ever.
+    fair = take(quota_tables, "light", Amount(100, 0), shared=UNITS, keeps=NONE).fair.slots
+    assert fair == 0
+    assert renews("late", needs=80, since=7).has.slots == 30
+    assert renews("early", needs=70, since=5).has.slots == 70
+
+
+def test_what_shards_owe_goes_with_them_to_whoever_has_them_next(quota_tables, host):
+    shared = SharedLimit(rate=100.0, unit="tokens", most_owed=1_000)
+    assert take(quota_tables, "w1", Amount(0, 100), shared=shared).tokens == 100
+    take(quota_tables, "w1", NONE, keeps=NONE, returns=-500, shared=shared)
+    assert take(quota_tables, "w2", Amount(0, 40), shared=shared).tokens == -200
+    host.advance(1)  # the free shards pay for themselves meanwhile
+    assert take(quota_tables, "w3", Amount(0, 60), shared=shared).tokens == pytest.approx(-240)
+
+
+def test_a_quota_table_tells_of_its_limit_and_of_what_the_next_tasks_need(quota_tables, store):
+    needs = {"needs": Amount(70, 0), "since": 5}
+    take(quota_tables, "w", Amount(70, 0), shared=UNITS, **needs)
+    read = QuotaTable.of(store.table.get(quota_table_id("a", units=True)), SharedLimit())
+    assert read.limit == UNITS
+    assert (read.entries["w"].needs, read.entries["w"].since) == (Amount(70, 0), 5)
 
 
 def test_who_comes_back_after_its_quota_ran_out_has_what_is_left(quota_tables, host):

@@ -177,16 +177,67 @@ def test_a_rate_per_minute_is_kept_over_all_workers_too(bench):
     assert 19 <= len(bench.begun) <= 22
 
 
-@pytest.mark.parametrize(
-    ("terms", "sentence"),
-    [
-        ({"weight": "tokens", "units_in_flight": 5}, "ask.weight='tokens': cannot be beside"),
-        ({"rate_limit": (5, Rate(60, per="minute"))}, "ask.rate_limit=.* are several rates"),
-    ],
-)
-def test_limits_that_each_worker_counts_alone_are_refused_beside_shared_ones(
-    bench, terms, sentence
-):
-    bench.handle("ask", **terms)
-    with pytest.raises(InvalidInput, match=sentence):
+def test_several_rates_of_the_same_unit_are_refused_beside_shared_limits(bench):
+    bench.handle("ask", rate_limit=(5, Rate(60, per="minute")))
+    with pytest.raises(InvalidInput, match=r"ask.rate_limit=.* has several rates of tasks"):
         bench.processor(shared_limits=True)
+
+
+# Over all workers
+
+
+def fleet(bench: Bench, workers: int) -> None:
+    """Begin so many workers, each with slots for all that the limits let pass."""
+    for _ in range(workers):
+        machine = bench.new_machine()
+        processor = bench.processor(
+            machine, in_flight=50, shared_limits=True, window=300, linger=30
+        )
+        machine.spawn(processor.run, "run")
+
+
+def test_units_at_work_over_all_workers_are_never_more_than_the_limit_and_nearly_as_many():
+    bench, inside = Bench(), [0]
+
+    def work(payload: int, _context: Any) -> None:
+        inside.append(inside[-1] + payload)
+        bench.sleep(3 + payload / 1_000)
+        inside.append(inside[-1] - payload)
+        bench.begun.append((bench.seconds, payload))
+
+    bench.registry.task("ask", weight="tokens", units_in_flight=2_000)(work)
+    for weight in (200, 700, 1_100, 1_900):
+        arrive(bench, every=0.7, weight=weight)
+    fleet(bench, 3)
+    bench.sleep(90)
+    bench.scheduler.close()
+    assert max(inside) == 2_000
+    # 31,000 with one worker; a heavy task's worker waits for what the others give back.
+    assert sum(weight for _, weight in bench.begun) >= 23_000
+    assert {weight for _, weight in bench.begun} == {200, 700, 1_100, 1_900}  # none is passed over
+
+
+def test_a_rate_in_units_holds_over_all_workers_and_heavy_tasks_owe_no_more_than_one_worker_would():
+    bench = Bench()
+    tokens = Rate(60_000, per="minute", of="tokens")
+    bench.handle("ask", 1, weight="tokens", rate_limit=(Rate(900, per="minute"), tokens))
+    for weight, every in ((200, 0.3), (1_000, 1.0), (15_000, 10.0)):
+        arrive(bench, every=every, weight=weight)
+    fleet(bench, 3)
+    bench.sleep(120)
+    bench.scheduler.close()
+    # A second's worth may have been spared. A sixth of the minute's, or the heaviest, may be owed.
+    assert 55_000 <= busiest(bench.begun, 60) <= 60_000 + 1_000 + 15_000
+    assert sum(weight for _, weight in bench.begun) >= 0.9 * 120 * 1_000
+    assert {weight for _, weight in bench.begun} == {200, 1_000, 15_000}
+
+
+def test_what_a_heavy_task_owes_is_paid_though_its_worker_has_ended():
+    bench = Bench()
+    bench.handle("ask", weight="tokens", rate_limit=Rate(6_000, per="minute", of="tokens"))
+    bench.put("ask", 3_000, weight=3_000)
+    bench.run(shared_limits=True)
+    bench.put("ask", 1)
+    bench.processor(bench.new_machine(), shared_limits=True, window=60).run()
+    heavy, light = (at for at, _ in bench.begun)
+    assert light - heavy == pytest.approx(29, abs=1)  # one second's worth was spared

@@ -3,17 +3,20 @@ clock that the test moves."""
 
 import ast
 import math
+import re
 from datetime import datetime
 from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
+from typing import get_type_hints
+from unittest.mock import Mock
 
 import pytest
 
-from lifoq import InvalidInput, Processor, Queue, Rate, Registry, WorkerSettings
+from lifoq import InvalidInput, Processor, Queue, Rate, Registry, StoreUnavailable, WorkerSettings
 from lifoq.items.change import Change
-from lifoq.items.quota_table import QUOTA_LASTS
+from lifoq.items.quota_table import NONE, QUOTA_LASTS
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.gates import gates, table
@@ -37,6 +40,10 @@ FOLDER = Path(gates.__file__).parent
 # The table
 
 
+def import_gate(name: str) -> ModuleType:
+    return import_module(f"lifoq.worker.gates.{name}")
+
+
 def test_each_gate_has_a_row_in_the_table_and_each_row_its_gate():
     """A gate that was forgotten in the table would hold nothing back."""
     made = {
@@ -49,12 +56,22 @@ def test_each_gate_has_a_row_in_the_table_and_each_row_its_gate():
     }
     assert {each.name for each in table.ROWS} == made
     for each in table.ROWS:
-        assert callable(import_module(f"lifoq.worker.gates.{each.name}").make)
+        assert callable(import_gate(each.name).make)
 
 
 def test_the_page_of_why_a_task_waits_has_the_gates_of_the_table():
     text = waiting.PAGE.read_text(encoding="utf-8")
     assert text == waiting.written(), "run: python -m tests.docs.waiting"
+
+
+def test_the_gates_that_are_asked_again_at_the_claim_are_named_on_the_page_and_in_the_table():
+    kinds = {
+        each.name: get_type_hints(import_gate(each.name).make)["return"] for each in table.ROWS
+    }
+    again = {name for name, kind in kinds.items() if kind.may_begin is not Gate.may_begin}
+    for text in (waiting.PAGE.read_text(encoding="utf-8"), table.__doc__ or ""):
+        (sentence,) = re.findall(r"Right before the claim[^.]*(?:\.may_begin[^.]*)?\.", text)
+        assert set(re.findall(r"(?<!\.)`+(\w+)`+", sentence)) == again
 
 
 def test_only_the_gates_that_are_on_are_asked():
@@ -66,6 +83,9 @@ def test_only_the_gates_that_are_on_are_asked():
     shared = gates_of([("a", terms)], rate_limit=9, shared_limits=True)
     names = [gate.name for gate in shared.of("a")]
     assert names == ["slots", "quota", "busy_downstream", "adaptive_concurrency", "quota"]
+    terms = {"weight": "tokens", "rate_limit": Rate(9, of="tokens"), "units_in_flight": 9}
+    shared = gates_of([("a", terms)], shared_limits=True)
+    assert [gate.name for gate in shared.of("a")] == ["slots", "busy_downstream", "unit_quota"]
 
 
 # One by one
@@ -257,6 +277,13 @@ SITUATIONS = [
         {},
         "task type a is at its limit: 3 of 3 tokens at work",
     ),
+    (
+        "unit_quota",
+        {"settings": {"shared_limits": True}, "units_in_flight": 3_000, "weight": "tokens"},
+        lambda _w: None,
+        {"weight": 1_200},
+        "over all workers; this worker's part of it has no room for 1,200 tokens",
+    ),
     ("cooldown", {"cooldown": 9}, fail_one, {}, "has just failed: none starts for 9 s"),
     ("hours", {"hours": "00:00-00:01 Asia/Tokyo"}, lambda _w: None, {}, "00:00-00:01 Asia/Tokyo"),
     ("suspected_poison", {}, poison, {"suspected_poison": True}, "one by one"),
@@ -360,8 +387,11 @@ class Sharer:
         rate: float | None = None,
         total: int | None = None,
         here: int = 10,
+        **others: object,
     ) -> None:
-        self.host, terms = host, {"in_flight": in_flight, "rate_limit": rate}
+        self.host, terms = host, {"in_flight": in_flight, "rate_limit": rate, **others}
+        self.next = ROW
+        """The task that waits."""
         self.gates = gates_of(
             [("a", terms), ("b", {})],
             host=host,
@@ -370,10 +400,13 @@ class Sharer:
             total_in_flight=total,
             in_flight=here,
         )
-        self.renewals = Renewals(self.gates.named("quota"), self.gates.lock)
+        self.quotas = [
+            quota for one in ("quota", "unit_quota") for quota in self.gates.named(one).values()
+        ]
+        self.renewals = Renewals(self.quotas, self.gates.lock)
 
     def enter(self) -> gates.Pass | None:
-        return self.gates.enter(ROW, self.host.monotonic())
+        return self.gates.enter(self.next, self.host.monotonic())
 
     def usable(self) -> bool:
         now = self.host.monotonic()
@@ -381,7 +414,7 @@ class Sharer:
 
     def ask(self) -> None:
         """A task waits, and is the next."""
-        if self.gates.wait(ROW, self.host.monotonic()) > 0:
+        if self.gates.wait(self.next, self.host.monotonic()) > 0:
             assert not self.enter()
 
     def due(self) -> list:
@@ -500,7 +533,7 @@ def renew_each(host, *sharers):
 def test_the_life_of_a_quota_is_as_the_gate_tells_it(store, host):
     """The numbers are those of ``quotas/quota.py``, step by step."""
     a, b = Sharer(store, host, in_flight=10, here=8), Sharer(store, host, in_flight=10)
-    quota_a, quota_b = (one.renewals._quotas["a"] for one in (a, b))
+    (quota_a,), (quota_b,) = a.quotas, b.quotas
     others = [a.gates.enter(row("b"), host.monotonic()) for _ in range(4)]
     # 1: four slots are free, and a task asks for more.
     assert a.enter() is None
@@ -538,3 +571,46 @@ def test_the_life_of_a_quota_is_as_the_gate_tells_it(store, host):
     # 6: no renewal reaches the table any more.
     host.advance(QUOTA_LASTS)
     assert a.enter() is None
+
+
+def renew(*sharers: Sharer) -> None:
+    """Let time pass until the renewals of each are due, and make them."""
+    sharers[0].host.advance(RENEW_EVERY)
+    for one in sharers:
+        for renewal in one.due():
+            one.renewals.take_answer(renewal())
+
+
+def test_a_shard_that_cannot_be_given_back_still_owes(store, host, monkeypatch):
+    worker = Sharer(store, host, weight="tokens", rate_limit=Rate(60, per="minute", of="tokens"))
+    worker.next = row(weight=9)
+    worker.take_renewals()
+    assert worker.starts() == 1  # a token was there: eight are owed
+    (quota,) = worker.quotas
+    monkeypatch.setattr(store.table, "update", Mock(side_effect=StoreUnavailable("no answer")))
+    while quota.state.has != NONE:  # nothing more is used, and all of it is to go back
+        renew(worker)
+    assert quota.bucket.tokens(host.monotonic()) < 0
+
+
+def test_a_heavy_task_is_waited_for_until_the_others_have_given_back_what_it_needs(store, host):
+    units = {"weight": "tokens", "units_in_flight": 100}
+    light, heavy = (Sharer(store, host, **units) for _ in range(2))
+    light.next, heavy.next = row(weight=10), row(weight=80)
+    light.take_renewals()
+    inside = list(takewhile(bool, (light.enter() for _ in range(20))))
+    assert len(inside) == 10
+    for _ in range(3):
+        assert heavy.enter() is None
+        renew(heavy, light)
+    # One by one they end. No other starts in their place, though light tasks wait.
+    while heavy.gates.wait(heavy.next, host.monotonic()) > 0:
+        inside.pop().leave(Left())
+        assert heavy.enter() is None
+        assert light.enter() is None
+        renew(light, heavy)
+    assert len(inside) == 2
+    newer = row(task_id="newer", weight=1)
+    assert heavy.gates.awaited("a") == heavy.next
+    assert heavy.gates.wait(newer, host.monotonic()) > 0
+    assert heavy.enter()

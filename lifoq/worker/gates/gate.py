@@ -90,9 +90,9 @@ class Gate:
 
     # More room
 
-    def ask(self, now: int) -> bool:
-        """Ask for more room: the next task is held back by this gate alone. Return True if the run
-        should wait for the answer."""
+    def ask(self, row: Candidate, now: int) -> bool:
+        """Ask for more room: the task is the next, and is held back by such gates alone. Return
+        True if the run should wait for the answer."""
         return False
 
     def answer_due(self, now: int) -> float:

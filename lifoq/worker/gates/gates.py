@@ -135,7 +135,9 @@ class Gates:
                 for gate in closed:
                     gate.holds(row)
                 if all(gate.can_grow for gate in closed):
-                    all(gate.ask(now) for gate in closed)  # none after one that cannot have more
+                    all(
+                        gate.ask(row, now) for gate in closed
+                    )  # none after one that cannot have more
                 return None
             kind = self._weighed.get(row.task_type)
             weights = {} if kind is None else {row.task_id: kind.weight_of(row)}

@@ -19,9 +19,8 @@ def make(setup: ProcessDependencies, kind: TaskType | None) -> Quota:
     if kind is None:
         shared = SharedLimit(in_flight=settings.total_in_flight, rate=settings.rate_limit)
     else:
-        shared = SharedLimit(
-            in_flight=kind.in_flight, rate=kind.rates[0].per_second if kind.rates else None
-        )
+        starts = next((rate.per_second for rate in kind.rates if rate.of is None), None)
+        shared = SharedLimit(in_flight=kind.in_flight, rate=starts)
     return Quota(
         "" if kind is None else kind.name,
         shared,

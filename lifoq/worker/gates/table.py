@@ -1,9 +1,9 @@
 """All that may hold a waiting task back, in the order in which it is asked before the claim.
 
 Each row is a gate with a file of its own beside this one. ``BY_DYNAMODB`` names the conditions of
-the claim itself. Right before the claim and after it the thread of the attempt asks four gates once
-more (``Gate.may_begin``): ``time_left``, ``key_rate``, ``cancelled_or_replaced`` and ``quota``.
-Then a payload that lies in the bucket is read, and a batch is gathered.
+the claim itself. Right before the claim and after it the thread of the attempt asks five gates once
+more (``Gate.may_begin``): ``time_left``, ``key_rate``, ``cancelled_or_replaced``, ``quota`` and
+``unit_quota``. Then a payload that lies in the bucket is read, and a batch is gathered.
 
 A gate is imported only where it is on. The recipe to add one is in ``lifoq.worker``.
 """
@@ -173,7 +173,7 @@ ROWS: Final = (
         name="units_in_flight",
         about=About.TYPE,
         keeps=True,
-        on=lambda _, kind: kind.units_in_flight is not None,
+        on=lambda settings, kind: kind.units_in_flight is not None and not settings.shared_limits,
         says="Tasks of the type are at work that weigh as much as `units_in_flight` allows; or a "
         "heavy one comes first, and is waited for.",
     ),
@@ -203,9 +203,18 @@ ROWS: Final = (
         about=About.TYPE,
         keeps=True,
         on=lambda settings, kind: (
-            settings.shared_limits and (kind.in_flight, kind.rate_limit) != (None, None)
+            settings.shared_limits
+            and (kind.in_flight is not None or any(rate.of is None for rate in kind.rates))
         ),
         says="This worker's part of the type's limit over all workers is used.",
+    ),
+    Row(
+        name="unit_quota",
+        about=About.TYPE,
+        keeps=True,
+        on=lambda settings, kind: settings.shared_limits and kind.weight is not None,
+        says="This worker's part of the type's limit in units over all workers has no room for the "
+        "task; or a heavy one comes first, and is waited for.",
     ),
     # Asked once the task is claimed.
     Row(

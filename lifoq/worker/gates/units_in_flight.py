@@ -21,42 +21,80 @@ class _Call:
     hangs: bool = False
 
 
-class UnitsInFlight(Gate):
-    """Keeps count of the units at work.
+class AwaitedTask:
+    """The task for which a gate keeps the room that gets free: no other of its type enters before
+    it. Without that, newer light tasks would take each bit of room, and a heavy one would never
+    start. It is the first that found no room, though it was the next."""
 
-    The first task that finds no room, though it is the next, is waited for: no other of its type
-    enters before it. Without that, newer light tasks would take each bit of room that gets free,
-    and a heavy one would never start.
-    """
+    def __init__(self, kind: TaskType, clock: Callable[[], int]) -> None:
+        """``clock``: the queue's time, in epoch microseconds."""
+        self._kind = kind
+        self._clock = clock
+        self._row: Candidate | None = None
+
+    @property
+    def row(self) -> Candidate | None:
+        """The task; None if there is none, or since it is shed."""
+        if self._row is not None and self._row.expires_at <= self._clock():
+            self._row = None
+        return self._row
+
+    def begins(self, row: Candidate) -> None:
+        """Wait for the task, unless another is waited for."""
+        if self.row is None:
+            self._row = row
+
+    def ends(self) -> None:
+        """Wait for none."""
+        self._row = None
+
+    def comes_before(self, row: Candidate) -> bool:
+        """Return True if another task than this is waited for."""
+        awaited = self.row
+        return awaited is not None and awaited.task_id != row.task_id
+
+    def seconds_left(self) -> float:
+        """Return the seconds until the task is shed, and waited for no more."""
+        return 0.0 if self._row is None else (self._row.expires_at - self._clock()) / MICROSECONDS
+
+    def why(self) -> str:
+        """Say why another task waits."""
+        kind = self._kind
+        weight = 0 if self._row is None else kind.weight_of(self._row)
+        return (
+            f"a task of type {kind.name} that weighs {weight:,} {kind.weight} comes first, and has "
+            "no room"
+        )
+
+
+class UnitsInFlight(Gate):
+    """Keeps count of the units at work, and waits for a heavy task."""
 
     def __init__(self, kind: TaskType, clock: Callable[[], int]) -> None:
         """``clock``: the queue's time, in epoch microseconds."""
         self._kind = kind
         self._most = kind.units_in_flight or 1
-        self._clock = clock
-        self._awaited: Candidate | None = None
+        self._awaits = AwaitedTask(kind, clock)
         self.inside = 0
         """The units at work."""
         self.hung = 0
         """Units of calls that have outlived their attempt's timeout."""
 
     def wait(self, row: Candidate, now: int) -> float:
-        awaited = self.awaited
-        if awaited is not None and awaited.task_id != row.task_id:
-            return self._until_shed(awaited)
+        if self._awaits.comes_before(row):
+            return self._awaits.seconds_left()
         return 0.0 if self._has_room(row) else math.inf
 
     def poll_wait(self, now: int) -> float:
         awaited = self.awaited
         if awaited is not None and not self._has_room(awaited):
-            return self._until_shed(awaited)
+            return self._awaits.seconds_left()
         return math.inf if self.inside >= self._most else 0.0
 
     def why(self, row: Candidate, now: int) -> str:
-        kind, awaited = self._kind, self.awaited
-        if awaited is not None and awaited.task_id != row.task_id:
-            weight = f"{kind.weight_of(awaited):,} {kind.weight}"
-            return f"a task of type {kind.name} that weighs {weight} comes first, and has no room"
+        kind = self._kind
+        if self._awaits.comes_before(row):
+            return self._awaits.why()
         units = f"{self.inside:,} of {self._most:,} {kind.weight} at work"
         return f"task type {kind.name} is at its limit: {units}"
 
@@ -64,20 +102,18 @@ class UnitsInFlight(Gate):
         return self.wait(row, now) == 0
 
     def holds(self, row: Candidate) -> None:
-        if self.awaited is None and not self._has_room(row):
-            self._awaited = row
+        if not self._has_room(row):
+            self._awaits.begins(row)
 
     @property
     def awaited(self) -> Candidate | None:
-        if self._awaited is not None and self._awaited.expires_at <= self._clock():
-            self._awaited = None
-        return self._awaited
+        return self._awaits.row
 
     def awaits_no_more(self) -> None:
-        self._awaited = None
+        self._awaits.ends()
 
     def enter(self, row: Candidate, now: int) -> _Call:
-        self._awaited = None
+        self._awaits.ends()
         call = _Call(weight=self._kind.weight_of(row))
         self.inside += call.weight
         return call
@@ -106,10 +142,6 @@ class UnitsInFlight(Gate):
 
     def _has_room(self, row: Candidate) -> bool:
         return self.inside + self._kind.weight_of(row) <= self._most
-
-    def _until_shed(self, row: Candidate) -> float:
-        """Return the seconds until the task is shed: then it is waited for no more."""
-        return (row.expires_at - self._clock()) / MICROSECONDS
 
 
 def make(setup: ProcessDependencies, kind: TaskType) -> UnitsInFlight:

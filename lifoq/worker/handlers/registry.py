@@ -137,7 +137,8 @@ class TaskType(Terms):
     weight: str | None = None
     """The name of the unit in which its tasks are weighed; None if they are not."""
     units_in_flight: int | None = None
-    """Units that tasks of this type weigh together that one processor runs at a time."""
+    """Units that tasks of this type weigh together that run at a time: on one processor; with
+    shared limits, on all together."""
 
     def __post_init__(self) -> None:
         self.check_terms(f"{self.name}.")
@@ -328,8 +329,8 @@ class Registry:
                 It is read when a worker begins. None: at any time.
             weight: The unit in which the tasks of this type are weighed, such as ``"tokens"``. A
                 task weighs what its put says (``weight``), else 1. None: they are counted.
-            units_in_flight: The units of all tasks of this type that one worker runs at a time.
-                None: no limit.
+            units_in_flight: The units that tasks of this type weigh together that run at a time,
+                over all workers if limits are shared. None: no limit.
 
         Raises:
             InvalidInput: A term is out of bounds, the type has a handler already, or the handler is

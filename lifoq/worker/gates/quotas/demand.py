@@ -18,15 +18,15 @@ class Demand:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._entered = deque[tuple[int, int]]()
-        """The tasks that entered in the last second: for each, when (monotonic microseconds), and
-        how many were inside then."""
+        self._entered = deque[tuple[int, int, int]]()
+        """The tasks that entered in the last second: for each, when (monotonic microseconds), how
+        many were inside then, and how many it was: 1, or its weight where units are counted."""
         self._asked, self._asked_at = NONE, 0
         """The latest request: how much, and when (monotonic microseconds)."""
 
-    def entered(self, *, inside: int) -> None:
+    def entered(self, weight: int, *, inside: int) -> None:
         """Note that a task has entered; ``inside`` counts it."""
-        self._entered.append((self._host.monotonic(), inside))
+        self._entered.append((self._host.monotonic(), inside, weight))
 
     def undo_entered(self) -> None:
         """Forget the task that entered last: it was not started."""
@@ -49,15 +49,15 @@ class Demand:
 
     @property
     def starts(self) -> int:
-        """Tasks that entered in the last second."""
+        """Tasks that entered in the last second, or their units."""
         self._forget_the_older()
-        return len(self._entered)
+        return sum(weight for _, _, weight in self._entered)
 
     def most_inside(self, inside: int) -> int:
-        """Return the most tasks that were inside when one entered in the last second; ``inside``,
-        those of now, where none entered."""
+        """Return the most tasks (or units) that were inside when one entered in the last second;
+        ``inside``, those of now, where none entered."""
         self._forget_the_older()
-        return max((number for _, number in self._entered), default=inside)
+        return max((number for _, number, _ in self._entered), default=inside)
 
     def _forget_the_older(self) -> None:
         while self._entered and not self._within(self._entered[0][0], REMEMBERED):

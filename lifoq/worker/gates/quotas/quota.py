@@ -22,6 +22,7 @@ The life of a quota, in numbers. A task type may have ten tasks at work over all
    difference (``CLOCKS_APART``) as well.
 
 A rate is divided in the same way: into token-bucket shards, each with an equal part of the rate.
+Where a limit counts the units that tasks weigh (``gates.unit_quota``), a slot is a unit.
 ``docs/decisions/shared-limits.md`` has the whole protocol, and an example over time.
 
 All times are monotonic microseconds, unless a docstring says seconds.
@@ -29,12 +30,20 @@ All times are monotonic microseconds, unless a docstring says seconds.
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.errors import LifoqError
-from lifoq.items.quota_table import NONE, QUOTA_LASTS, Amount, Renewal, SharedLimit
+from lifoq.items.quota_table import (
+    NONE,
+    QUOTA_LASTS,
+    Amount,
+    Renewal,
+    SharedLimit,
+    quota_table_id,
+)
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
 from lifoq.store.quota_tables import QuotaTables
@@ -52,9 +61,12 @@ RENEW_AFTER: Final = 1.5
 class RateShards(Bucket):
     """The token-bucket shards that this worker has, as one bucket."""
 
-    def __init__(self, shared: SharedLimit, *, now: int) -> None:
-        super().__init__(shared.rate or 1.0, now=now)
+    def __init__(
+        self, shared: SharedLimit, *, now: int, weigh: Callable[[Candidate], int] | None
+    ) -> None:
+        super().__init__(shared.rate or 1.0, now=now, weigh=weigh)
         self._shared = shared
+        self._shards = 0
         self.resize(0, tokens=0, now=now)
 
     def poll_wait(self, now: int) -> float:
@@ -63,10 +75,27 @@ class RateShards(Bucket):
 
     def resize(self, shards: int, *, tokens: float, now: int) -> None:
         """Have so many shards from now on, and so many tokens more. Tokens for which these shards
-        have no room are lost."""
+        have no room are lost. A shard that goes takes its part of what is owed along."""
         self._fill(now)
+        if self._tokens < 0:
+            self._tokens *= min(1.0, shards / max(1, self._shards))
+        self._shards = shards
         self._rate, self._burst = self._shared.gain(shards), self._shared.burst(shards)
         self._tokens = min(self._burst, self._tokens + tokens)
+
+    def owes(self, tokens: float, now: int) -> None:
+        """Owe so many tokens more."""
+        self._fill(now)
+        self._tokens -= tokens
+
+
+@dataclass(kw_only=True)
+class Call:
+    """A call of a handler that runs on the quota."""
+
+    weight: int
+    """The part of the quota that it takes: 1, or the units that its tasks weigh."""
+    hangs: bool = False
 
 
 class Quota(Gate):
@@ -91,14 +120,17 @@ class Quota(Gate):
         worker: str,
         lease: float,
         host: Host,
+        weigh: Callable[[Candidate], int] | None = None,
     ) -> None:
         """``limit``: a task type's name, or empty for the queue's own limit. ``slots``: those of
         the worker. ``whole``: the quota of the queue's own limit, for that of a type. ``lease``: of
-        its tasks, in seconds."""
+        its tasks, in seconds. ``weigh``: tells the units that a task takes; None: each is one."""
         # Set once, and never changed.
         self._quota_tables = quota_tables
         self.limit = limit
+        self.quota_table = quota_table_id(limit, units=shared.unit is not None)
         self.shared = shared
+        self._weigh = weigh or _one
         self._slots = slots
         self._whole = whole
         self._worker = worker
@@ -106,26 +138,35 @@ class Quota(Gate):
         self._host = host
         # Written as tasks pass.
         self.inside = 0
-        """Tasks that run on the quota."""
+        """Tasks that run on the quota, or their units."""
         self.hung = 0
         """The number of those inside that have outlived their attempt's timeout."""
-        self.bucket = None if shared.rate is None else RateShards(shared, now=host.monotonic())
+        self.bucket = (
+            None
+            if shared.rate is None
+            else RateShards(shared, now=host.monotonic(), weigh=self._weigh)
+        )
         self._demand = Demand(host)
+        self._asker = 1
+        """The weight of the task that asked last."""
         # Written by ``ask``, ``renewal`` and ``take_answer``.
         self.state = QuotaState()
 
     # Passing
 
     def wait(self, row: Candidate, now: int) -> float:
-        """Return the seconds until another task could enter; inf until one has left, or until the
+        """Return the seconds until the task could enter; inf until another has left, or until the
         quota is larger."""
-        return self._wait(now)
+        return self._wait(self._weigh(row), now)
 
     def poll_wait(self, now: int) -> float:
         """Return the seconds for which a poll would be useless: ``wait``, but 0 where a waiting
         task, once found, could ask for more."""
-        grows = any(self._may_grow(kind, now) for kind in self._lacking(now))
-        return 0.0 if grows else self._wait(now)
+        return self._poll_wait(1, now)
+
+    def _poll_wait(self, weight: int, now: int) -> float:
+        grows = any(self._may_grow(kind, now) for kind in self._lacking(weight, now))
+        return 0.0 if grows else self._wait(weight, now)
 
     def why(self, row: Candidate, now: int) -> str:
         whose, most = f"task type {self.limit}" if self.limit else "the queue", self.shared
@@ -138,23 +179,27 @@ class Quota(Gate):
         """Return False once the quota has run out."""
         return self.state.usable(now)
 
-    def enter(self, row: Candidate, now: int) -> int | None:
-        self.inside += 1
-        self._demand.entered(inside=self.inside)
-        return None if self.bucket is None else self.bucket.enter(row, now)
+    def enter(self, row: Candidate, now: int) -> Call:
+        call = Call(weight=self._weigh(row))
+        self.inside += call.weight
+        self._demand.entered(call.weight, inside=self.inside)
+        if self.bucket is not None:
+            self.bucket.enter(row, now)
+        return call
 
     def undo(self, token: Any, *, after: float, error: Exception | None = None) -> None:
-        self.inside -= 1
+        self.inside -= token.weight
         self._demand.undo_entered()
         if self.bucket is not None:
-            self.bucket.undo(token, after=after)
+            self.bucket.undo(token.weight, after=after)
 
     def hangs(self, token: Any) -> None:
-        self.hung += 1
+        token.hangs = True
+        self.hung += token.weight
 
     def leave(self, token: Any, left: Left) -> None:
-        self.inside -= 1
-        self.hung -= left.hung
+        self.inside -= token.weight
+        self.hung -= token.weight if token.hangs else 0
 
     @property
     def is_stuck(self) -> bool:
@@ -163,7 +208,8 @@ class Quota(Gate):
         return (has < wants or has == self.shared.in_flight) and 0 < has <= self.hung
 
     def free_slots(self, now: int) -> float:
-        """Return the number of tasks that may enter beside those inside, whatever the rate."""
+        """Return the number of tasks (or units) that may enter beside those inside, whatever the
+        rate."""
         if not self.state.usable(now):
             return 0
         if self.shared.in_flight is None:
@@ -178,8 +224,8 @@ class Quota(Gate):
         left = self.state.usable_until + self._lease - self._host.monotonic()
         return max(0.0, left / MICROSECONDS)
 
-    def _wait(self, now: int) -> float:
-        if self.free_slots(now) <= 0:
+    def _wait(self, weight: int, now: int) -> float:
+        if self.free_slots(now) < weight or self.state.has.shards < self.shared.shards_for(weight):
             return math.inf
         return 0.0 if self.bucket is None else self.bucket.poll_wait(now)
 
@@ -191,15 +237,16 @@ class Quota(Gate):
 
     # Asking for more
 
-    def ask(self, now: int) -> bool:
+    def ask(self, row: Candidate, now: int) -> bool:
         """Ask for a larger quota. Return True if the run should wait for the answer, False if a
         recent refusal already answers it, or a slot would have to wait for a token."""
-        bucket, free = self.bucket, self._could_start(now)
-        if self._all_taken and bucket is not None and 0 < bucket.poll_wait(now) < math.inf:
+        self._asker = self._weigh(row)
+        bucket, free, all_taken = self.bucket, self._could_start(now), self._all_taken(self._asker)
+        if all_taken and bucket is not None and 0 < bucket.poll_wait(now) < math.inf:
             return False  # another slot would have to wait for a token
-        state, lacking = self.state, self._lacking(now)
+        state, lacking = self.state, self._lacking(self._asker, now)
         idle = free if SLOTS in lacking else max(0, state.has.slots - self.inside)
-        self._demand.ask(Amount(idle, 0 if self._all_taken else free))
+        self._demand.ask(Amount(idle, 0 if all_taken else free))
         has, needs = state.has if state.usable(now) else NONE, self._needs(free)
         if any(now >= state.refused_until[kind] and has[kind] < needs[kind] for kind in lacking):
             self.state = state.asks(now)
@@ -210,33 +257,45 @@ class Quota(Gate):
 
     def _could_start(self, now: int) -> int:
         """Return the number of tasks that this process could start at once, if this quota were
-        large enough. A quota of all tasks that is smaller counts, unless it may be about to
-        grow."""
+        large enough; their units, if all weighed as much as the one that asked. A quota of all
+        tasks that is smaller counts, unless it may be about to grow."""
         free, whole = self._slots.number - self._slots.inside, self._whole
-        if whole is None or whole.answer_due(now) > 0:
-            return free
-        return int(min(free, whole.free_slots(now)))
+        if whole is not None and whole.answer_due(now) <= 0:
+            free = int(min(free, whole.free_slots(now)))
+        return free * self._asker
 
     def _may_grow(self, kind: int, now: int) -> bool:
         """Return True if this process may get more slots (or shards) than it has. A refusal is
         believed while tasks have asked a moment ago; after that the next task may ask again."""
-        most = min(self.shared.amount[kind], (self._slots.number, math.inf)[kind])
+        most = self._most[kind]
         known = now < self.state.refused_until[kind] and self._demand.asked_just_now
         return not self.state.usable(now) or (self.state.has[kind] < most and not known)
 
-    def _lacking(self, now: int) -> list[int]:
+    @property
+    def _most(self) -> Amount:
+        """The most that this process can use of the limit."""
+        return self.shared.amount._replace(slots=min(self.shared.amount.slots, self._slots.number))
+
+    def _lacking(self, weight: int, now: int) -> list[int]:
         """Return the kinds, slots or shards, that keep the next task out."""
-        slots = self.shared.in_flight is not None and self.free_slots(now) <= 0
+        slots = self.shared.in_flight is not None and self.free_slots(now) < weight
         shards = self.bucket is not None and (
-            not self.state.usable(now) or self.bucket.poll_wait(now) > 0
+            not self.state.usable(now)
+            or self.state.has.shards < self.shared.shards_for(weight)
+            or self.bucket.poll_wait(now) > 0
         )
-        shards = shards and not self._all_taken
+        shards = shards and not self._all_taken(weight)
         return [kind for kind, lacks in ((SLOTS, slots), (SHARDS, shards)) if lacks]
 
-    @property
-    def _all_taken(self) -> bool:
-        """True if the quota has slots, and none of them is free: more shards would not help."""
-        return self.state.has.slots > 0 and self._may_fill <= self.inside
+    def _all_taken(self, weight: int) -> bool:
+        """Return True if the quota has slots, but not enough of them are free: more shards would
+        not help."""
+        return self.state.has.slots > 0 and self._may_fill - self.inside < weight
+
+    def _needed(self) -> tuple[Amount, int]:
+        """Return the quota with which the next task can start, and since when that task waits, in
+        epoch microseconds. Where each task is one, an even part is enough for it in the end."""
+        return NONE, 0
 
     def _needs(self, free: int) -> Amount:
         """Return what was used in the last second, and what was asked for and can be used at
@@ -245,10 +304,9 @@ class Quota(Gate):
         used = self._demand.most_inside(self.inside)
         slots = max(used, self.inside + min(free, asked.slots))
         starts = self._demand.starts + min(free, asked.shards)
-        most, gain = self.shared.amount, self.shared.gain(1) or 1
-        return Amount(
-            min(most.slots, self._slots.number, slots), min(most.shards, math.ceil(starts / gain))
-        )
+        shards = math.ceil(starts / (self.shared.gain(1) or 1))
+        wants = map(max, (slots, shards), self._needed()[0])
+        return Amount(*map(min, wants, self._most))
 
     # Renewing it
 
@@ -268,6 +326,7 @@ class Quota(Gate):
             before = bucket.tokens(now)
             bucket.resize(self.state.has.shards, tokens=0, now=now)
             returns = before - bucket.tokens(now)
+        needs, since = self._needed() if more else (NONE, 0)
         renewal = Renewal(
             worker=self._worker,
             number=self.state.number,
@@ -278,24 +337,29 @@ class Quota(Gate):
             returns=returns,
             lease=self._lease,
             renew=now >= state.usable_until - microseconds(QUOTA_LASTS - RENEW_AFTER),
+            needs=needs,
+            since=since,
         )
         return partial(self._take, renewal)
 
     def _take(self, renewal: Renewal) -> RenewalAnswer:
+        answer = RenewalAnswer(
+            quota_table=self.quota_table, number=renewal.number, owed=max(0.0, -renewal.returns)
+        )
         try:
-            grant = self._quota_tables.take(self.limit, self.shared, renewal)
+            return replace(answer, grant=self._quota_tables.take(self.limit, self.shared, renewal))
         except LifoqError as error:
-            return RenewalAnswer(limit=self.limit, number=renewal.number, error=error)
-        return RenewalAnswer(limit=self.limit, number=renewal.number, grant=grant)
+            return replace(answer, error=error)
 
     def take_answer(self, answer: RenewalAnswer) -> bool:
         """Take the answer to a renewal. The answer to an earlier one than the last is ignored.
         Return True if the run waited for it, or if others may enter since."""
+        now, grant = self._host.monotonic(), answer.grant
+        if grant is None and self.bucket is not None:
+            self.bucket.owes(answer.owed, now)
         if answer.number != self.state.number:
             return False
-        now = self._host.monotonic()
-        asked, wait = self.state.answer_by > 0, self._wait(now)
-        grant = answer.grant
+        asked, wait = self.state.answer_by > 0, self._wait(self._asker, now)
         if grant is None:
             self.state = self.state.failed(now)
         else:
@@ -304,4 +368,8 @@ class Quota(Gate):
                 # First the shards that were kept, with their tokens; what was given back is lost.
                 self.bucket.resize(grant.kept_shards, tokens=0, now=now)
                 self.bucket.resize(grant.has.shards, tokens=grant.tokens, now=now)
-        return asked or self._wait(now) < wait
+        return asked or self._wait(self._asker, now) < wait
+
+
+def _one(_row: Candidate) -> int:
+    return 1

@@ -13,9 +13,12 @@ if TYPE_CHECKING:
 class RenewalAnswer:
     """A quota was renewed at the quota table of its limit, or could not be (``error``)."""
 
-    limit: str
-    """The limit's name: a task type, or empty for the queue's own."""
+    quota_table: str
+    """The id of the limit's quota table."""
     number: int
     """The renewal that this answers; a later one has a higher number."""
     grant: "Grant | None" = None
+    owed: float = 0.0
+    """Tokens that the shards owe which were given back; where the renewal failed they have not
+    gone."""
     error: LifoqError | None = None
