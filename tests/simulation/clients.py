@@ -26,6 +26,7 @@ from tests.simulation.history import Violation
 from tests.simulation.keys import KEYS
 from tests.simulation.machine import Machine
 from tests.simulation.replacing import was_applied
+from tests.simulation.weights import HEAVIEST
 
 COMMON_IDS: Final = ("everybody's", "job-1", "job-2", "job-3")
 """Ids that several clients choose, again and again."""
@@ -97,6 +98,7 @@ class Client:
             deadline=deadline,
             delay=delay,
             key=draw.choice(KEYS),
+            weight=draw.randint(1, HEAVIEST),
             head_start=None if ahead is None else min(ahead, most),
             task_token=self._token(),
         )

@@ -24,6 +24,7 @@ from tests.simulation.order import OrderRule
 from tests.simulation.polls import Polls
 from tests.simulation.replacing import replaces
 from tests.simulation.scenario import Scenario
+from tests.simulation.weights import WEIGHED
 from tests.virtual.machine import Mailbox
 
 SWEEP_EVERY: Final = 60.0
@@ -150,6 +151,7 @@ class Fleet:
             settings=self.scenario.worker,
             window=WHOLE_HISTORY if serves else self.scenario.worker.window,
             free_types=free(self.scenario),
+            weighed_types=WEIGHED,
             adaptive_types=adaptive(self.scenario),
             order=OrderRule(self.scenario.worker.adaptive_threshold, self._database.trace.add),
             waits=self._database.waits,

@@ -11,6 +11,7 @@ from lifoq.items.task import NewTask
 from lifoq.worker.handlers.backoff import Backoff
 from lifoq.worker.handlers.context import Context
 from lifoq.worker.handlers.outcome import Done
+from lifoq.worker.handlers.rate import Rate
 from lifoq.worker.handlers.registry import Registry
 from lifoq.worker.settings import WorkerSettings
 from tests.simulation.batches import BATCHES, ONE_CALL, WAITS, check_batch
@@ -21,6 +22,7 @@ from tests.simulation.keys import KEYED_TYPES, KEYS, PER_KEY, RATE_PER_KEY, Star
 from tests.simulation.machine import Machine
 from tests.simulation.scenario import Scenario
 from tests.simulation.together import EVERYTHING
+from tests.simulation.weights import HEAVIEST, UNIT_RATES, UNITS, WEIGHED
 
 UNREGISTERED: Final = "stranger"
 """No task code runs tasks of this type."""
@@ -34,10 +36,15 @@ TYPES: Final = (
     "slow-start",
     *BATCHES,
     *KEYED_TYPES,
+    "weighed",
+    "weighed-pace",
     UNREGISTERED,
 )
 """To draw from."""
-SHARED: Final = ("single", "slow-start", "pair", "pair", "steady", "steady", "steady-pair")
+SHARED: Final = (
+    *("single", "slow-start", "pair", "pair", "steady", "steady", "steady-pair"),
+    *("weighed", "weighed", "weighed-pace"),
+)
 """To draw from as well, where limits hold over all workers together."""
 RATES: Final = {"slow-start": 0.5, "steady": 2.5, "steady-pair": 3.0}
 """Starts per second on one machine, or on all."""
@@ -63,7 +70,7 @@ def free(scenario: Scenario) -> set[str]:
     paced = worker.rate_limit is not None or worker.total_in_flight is not None
     if worker.shared_limits and paced:
         return set()
-    return set(TYPES) - RATES.keys() - CAPS.keys() - passed_over(scenario)
+    return set(TYPES) - RATES.keys() - CAPS.keys() - set(WEIGHED) - passed_over(scenario)
 
 
 def adaptive(scenario: Scenario) -> set[str]:
@@ -72,13 +79,13 @@ def adaptive(scenario: Scenario) -> set[str]:
 
 
 def limited_together(scenario: Scenario) -> tuple[dict[str, int], dict[str, float]]:
-    """Tasks at a time, and starts per second, of all workers together."""
+    """Tasks (or units) at a time, and per second, of all workers together."""
     worker = scenario.worker
     if not worker.shared_limits:
         return {}, {}
     total = {} if worker.total_in_flight is None else {EVERYTHING: worker.total_in_flight}
     rate = {} if worker.rate_limit is None else {EVERYTHING: worker.rate_limit}
-    return {**CAPS, **total}, {**RATES, **rate}
+    return {**CAPS, **UNITS, **total}, {**RATES, **UNIT_RATES, **rate}
 
 
 DEEPEST: Final = 2
@@ -106,6 +113,8 @@ class TaskCode:
         self._starts_of_keys = Starts()
         self._inside: Counter[tuple[str, str]] = Counter()
         """Attempts that run, by machine and task type; "" counts them all."""
+        self._units: Counter[tuple[str, str]] = Counter()
+        """Their units, for types that have a weight."""
         self.promised: dict[str, int] = {}
         """Follow-ups that the task code under a claim asked for."""
 
@@ -117,6 +126,7 @@ class TaskCode:
         def run(payload: Any, context: Context) -> Any:
             places = [(machine.name, name) for name in ("", context.task_type)]
             self._inside.update(places)
+            self._units[places[1]] += weight_of(context)
             try:
                 self._begins_together(machine, context)
                 self._assert_room(places, context)
@@ -133,6 +143,7 @@ class TaskCode:
                 raise
             finally:
                 self._inside.subtract(places)
+                self._units[places[1]] -= weight_of(context)
                 self._database.together.ends(context.task_type, _claim(context))
 
         self._register_batches(registry, machine, refused)
@@ -149,6 +160,14 @@ class TaskCode:
                     rate_limit=RATES.get(name),
                     adaptive_concurrency=name in self._adaptive,
                 )(run)
+        for name in WEIGHED:
+            rate = UNIT_RATES.get(name)
+            registry.task(
+                name,
+                weight="units",
+                units_in_flight=UNITS.get(name),
+                rate_limit=None if rate is None else Rate(rate, of="units"),
+            )(run)
         for name in KEYED_TYPES:
             registry.task(name, per_key=PER_KEY.get(name), rate_per_key=RATE_PER_KEY.get(name))(run)
         return registry
@@ -192,11 +211,16 @@ class TaskCode:
             cap = CAPS.get(place[1], self._settings.in_flight)
             if self._inside[place] > cap:
                 raise Violation(f"began as one too many of at most {cap}", context.task_id)
+        units, most = self._units[places[1]], UNITS.get(context.task_type, math.inf)
+        if units > most:
+            raise Violation(f"began, so that {units} units are at work of {most}", context.task_id)
 
     def _begins_together(self, machine: Machine, context: Context) -> None:
         claim = _claim(context)
         sent = self._database.history.claims[claim].time
-        self._database.together.begins(machine, context.task_type, claim, context.task_id, sent)
+        self._database.together.begins(
+            machine, context.task_type, claim, context.task_id, sent, weight=weight_of(context)
+        )
 
     def _visit(self, machine: Machine, context: Context, inside: int) -> None:
         """Busy where the downstream has no room for the last of so many of its type; perhaps too
@@ -319,6 +343,7 @@ class TaskCode:
                 payload=child,
                 delay=delay,
                 key=self._database.draw.choice(KEYS),
+                weight=self._database.draw.randint(1, HEAVIEST),
             )
             for delay in (self._database.draw.choice((None, 3.0)) for _ in range(number))
         ]
@@ -345,6 +370,11 @@ _ACTS: Final[tuple[Act, ...]] = (
     TaskCode.chains,
     TaskCode.returns_too_much,
 )
+
+
+def weight_of(context: Context) -> int:
+    """Return what a task weighs for the limits of its type."""
+    return context._task.weight or 1 if context.task_type in WEIGHED else 1
 
 
 def _claim(context: Context) -> str:

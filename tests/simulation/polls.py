@@ -85,6 +85,7 @@ class Polls:
         window: float,
         free_types: set[str],
         adaptive_types: set[str],
+        weighed_types: Collection[str],
         order: OrderRule,
         together: Together,
         damaged: Collection[str],
@@ -95,6 +96,7 @@ class Polls:
         """``window``: seconds for which a run claims. ``damaged``: ids of tasks that obey no rule.
         ``free_types``: those that may start whenever the processor has a slot. ``adaptive_types``:
         those of which it finds by itself how many may run at a time, which is one at the least.
+        ``weighed_types``: those of which units count.
         ``waits``: items that wait, by id. ``shown_since``: when every index has come to show it.
         ``tell`` takes in what happens."""
         self._machine = machine
@@ -102,6 +104,7 @@ class Polls:
         self._window = microseconds(window)
         self._free_types = free_types
         self._adaptive_types = adaptive_types
+        self._weighed_types = weighed_types
         self._order = order
         self._together = together
         self._damaged = damaged
@@ -220,6 +223,8 @@ class Polls:
             return self._has_had_less(one, other, poll)
         if self._scheduling_class(one) != self._scheduling_class(other):
             return False
+        if one[Attribute.TASK_TYPE] in self._weighed_types:
+            return False  # a heavy task that came first is waited for
         created, than = one[Attribute.TASK_CREATED], other[Attribute.TASK_CREATED]
         if created == than:  # of two that fall due at one moment, either may come first
             return False

@@ -10,7 +10,7 @@ from lifoq.items.change import Item
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import WAITING, Preview, Status
 from lifoq.items.schema import Attribute as A
-from tests.simulation.batches import check_mark, is_alone
+from tests.simulation.batches import check_mark
 from tests.simulation.cancelling import (
     asks,
     check_asking,
@@ -254,8 +254,10 @@ class Rules:
         require(write, after[A.TASK_UPDATED] == write.clock, "fell back at another time")
         since = before[A.TASK_CREATED] - before[A.PREVIEW][Preview.HEAD_START]
         fallen = {**before, A.TASK_CREATED: since, A.TASK_UPDATED: write.clock}
-        fallen[A.PREVIEW] = {Preview.ALONE.value: 1}
-        if not is_alone(before):
+        fallen[A.PREVIEW] = {
+            name: value for name, value in before[A.PREVIEW].items() if name != Preview.HEAD_START
+        }
+        if not fallen[A.PREVIEW]:
             del fallen[A.PREVIEW]
         require(write, after == fallen, "did not only fall back")
 

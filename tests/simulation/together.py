@@ -1,7 +1,8 @@
 """The most that all workers together may have at the downstream, where limits are shared: tasks at
-a time, and starts in any span of time. It is told once more, from what task code does. A task
-counts from when its task code begins until it is back; but not that of a machine that crashed, or
-stood still, for longer than its lease: nobody can tell these from each other."""
+a time, and starts in any span of time; or their units, where they have a weight. It is told once
+more, from what task code does. A task counts from when its task code begins until it is back; but
+not that of a machine that crashed, or stood still, for longer than its lease: nobody can tell these
+from each other."""
 
 import math
 from collections import defaultdict
@@ -36,6 +37,7 @@ class Inside:
 
     machine: Machine
     task_id: str
+    weight: int
     pauses: int
     outages: int
 
@@ -47,20 +49,23 @@ class Together:
         now: Callable[[], int],
         caps: Mapping[str, int],
         rates: Mapping[str, float],
+        heaviest: Mapping[str, int],
         skew: float,
         smooth: bool,
         tell: Callable[[str], None],
     ) -> None:
         """``caps``: tasks at a time; ``rates``: starts per second; by type, or of all. ``now``: the
-        true time. ``skew``: seconds by which two clocks may differ. ``smooth``: whether nothing
-        goes wrong."""
+        true time. ``heaviest``: of the types of which units count, the most that a task weighs.
+        ``skew``: seconds by which two clocks may differ. ``smooth``: whether nothing goes wrong."""
         self._now = now
         self._caps = caps
         self._rates = rates
+        self._heaviest = heaviest
         self._skew = skew
         self._tell = tell
         self._inside: dict[str, dict[str, Inside]] = defaultdict(dict)
-        self._starts: dict[str, list[int]] = defaultdict(list)
+        self._starts: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        """When tasks began, and what they weigh."""
         self._lease_ends: dict[str, int] = {}
         """When the leases of claims that stand are over."""
         self._lapsed: set[str] = set()
@@ -83,13 +88,15 @@ class Together:
             claim, lease = _lease_of(write.after)
             self._lease_ends[claim] = lease
 
-    def begins(self, machine: Machine, task_type: str, claim: str, task_id: str, sent: int) -> None:
+    def begins(
+        self, machine: Machine, task_type: str, claim: str, task_id: str, sent: int, *, weight: int
+    ) -> None:
         """Task code begins; ``sent``: about when its claim was."""
-        for limit in (task_type, EVERYTHING):
+        for limit, number in ((task_type, weight), (EVERYTHING, 1)):
             if limit in self._caps:
-                self._enters(limit, machine, claim, task_id)
+                self._enters(limit, machine, claim, task_id, number)
             if limit in self._rates and not self._was_held_up(machine, claim, sent):
-                self._starts_one(limit, task_id)
+                self._starts_one(limit, task_id, number)
 
     def ends(self, task_type: str, claim: str) -> None:
         for limit in (task_type, EVERYTHING):
@@ -115,24 +122,36 @@ class Together:
             return math.inf
         since = self._settled
         if task_type in self._caps:
-            full = len(self._inside[task_type]) >= self._caps[task_type]
+            inside = sum(one.weight for one in self._inside[task_type].values())
+            full = inside + self._heaviest.get(task_type, 1) > self._caps[task_type]
             since = max(since, self._now() if full else self._left.get(task_type, 0))
         if task_type in self._rates:
-            last = max(self._starts[task_type], default=0)
-            since = max(since, last + microseconds(1 / self._rates[task_type]))
+            last, owed = max((at for at, _ in self._starts[task_type]), default=0), 1.0
+            if task_type in self._heaviest:
+                owed += self._most_owed(task_type)
+            since = max(since, last + microseconds(owed / self._rates[task_type]))
         return since
 
-    def _enters(self, limit: str, machine: Machine, claim: str, task_id: str) -> None:
+    def _most_owed(self, limit: str) -> float:
+        """Return the units that may have begun beyond the rate: a second's worth, or one task."""
+        return max(self._rates[limit], self._heaviest[limit]) if limit in self._heaviest else 0.0
+
+    def _enters(self, limit: str, machine: Machine, claim: str, task_id: str, weight: int) -> None:
         inside, most = self._inside[limit], self._caps[limit]
         entry = Inside(
-            machine=machine, task_id=task_id, pauses=machine.pauses, outages=machine.outages
+            machine=machine,
+            task_id=task_id,
+            weight=weight,
+            pauses=machine.pauses,
+            outages=machine.outages,
         )
         inside[claim] = entry
         counted = {c: i for c, i in inside.items() if self._counts(c, i)}
-        if len(counted) > most:
+        number = sum(one.weight for one in counted.values())
+        if number > most:
             others = sorted(f"{i.task_id} on {i.machine.name}" for i in counted.values())
             raise Violation(f"began as one too many of {most} of {limit!r}: {others}", task_id)
-        if len(counted) == most and len({i.machine.name for i in counted.values()}) > 1:
+        if number == most and len({i.machine.name for i in counted.values()}) > 1:
             self._tell(FULL)
         if self._last.get(limit, machine.name) != machine.name:
             self._tell(MOVED)
@@ -153,15 +172,16 @@ class Together:
         """Return True if the task began later than it was meant to."""
         return claim in machine.claim_faults or machine.resumed_at >= sent - LEEWAY
 
-    def _starts_one(self, limit: str, task_id: str) -> None:
-        now, rate = self._now(), self._rates[limit]
+    def _starts_one(self, limit: str, task_id: str, weight: int) -> None:
+        now, rate, number = self._now(), self._rates[limit], 0
         starts = self._starts[limit]
-        starts.append(now)
-        for number, since in enumerate(reversed(starts), start=1):
+        starts.append((now, weight))
+        for since, units in reversed(starts):
             if now - since > LONGEST_SPAN:
                 break
+            number += units
             span = (now - since + LEEWAY) / MICROSECONDS + self._skew
-            if number > rate * span + max(1.0, rate) + 1e-6:
+            if number > rate * span + max(1.0, rate) + self._most_owed(limit) + 1e-6:
                 raise Violation(
                     f"began as one of {number} of {limit!r} in {span:.2f} s, which may be "
                     f"{rate:g} in a second",

@@ -593,6 +593,26 @@ def test_a_shard_that_cannot_be_given_back_still_owes(store, host, monkeypatch):
     assert quota.bucket.tokens(host.monotonic()) < 0
 
 
+def test_two_workers_owe_together_no_more_than_one_would(store, host):
+    tokens = Rate(600, per="minute", of="tokens")
+    workers = [Sharer(store, host, weight="tokens", rate_limit=tokens) for _ in range(2)]
+    for _ in range(4):
+        for worker in workers:
+            worker.next = row(weight=4)
+            worker.take_renewals()
+            worker.enter()
+        renew(*workers)
+    assert all(worker.quotas[0].state.has.shards in (4, 5) for worker in workers)
+    started = []
+    for _ in range(9):
+        for worker in workers:
+            worker.next = row(weight=90)  # nine of the ten shards may owe so much
+            started += [worker] if worker.enter() else []
+            worker.take_renewals()
+        renew(*workers)
+    assert len(started) == 1
+
+
 def test_a_heavy_task_is_waited_for_until_the_others_have_given_back_what_it_needs(store, host):
     units = {"weight": "tokens", "units_in_flight": 100}
     light, heavy = (Sharer(store, host, **units) for _ in range(2))
