@@ -518,6 +518,20 @@ def test_a_task_for_which_too_little_time_is_left_is_passed_over_until_a_run_has
     assert bench.run().succeeded == 1
 
 
+@pytest.mark.parametrize("others", [1, 300])
+def test_tasks_that_are_let_alone_on_a_page_before_the_last_do_not_make_the_queue_seem_empty(
+    bench, others
+):
+    bench.handle("a", timeout=5)
+    bench.put_many("of nobody here", others)
+    for _ in range(10):
+        bench.put("a", timeout=50)  # fills the first page; the run has too little time for it
+    report = bench.run(time_limit=30, window=10, linger=0)
+    assert (report.claimed, report.remaining) == (0, True)
+    assert bench.table.polls < 100
+    assert bench.run().succeeded == 10
+
+
 def test_a_cooldown_begins_with_a_failure_but_not_where_somebody_cancels(bench):
     errors = iter([Cancelled("t"), Busy(after=0.01), ValueError("no")])
 

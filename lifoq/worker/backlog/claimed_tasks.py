@@ -102,6 +102,10 @@ class ClaimedTasks(Generic[Attempt]):
             return False
         return True
 
+    def lets_alone(self, task_id: str, now: int) -> bool:
+        """Return True if the run lets this task alone, since its claim was refused."""
+        return self._refused.get(task_id, now) > now
+
     @property
     def nothing(self) -> bool:
         """True if no task is being claimed or in flight."""

@@ -128,7 +128,11 @@ class Poller:
             self._view = self._new_view(poll.sent)
             self._page_behind, self._asked_behind = self._first_page, None
         self._has_read_behind = self._asked_behind is not None
-        self._view.front(shown.page, self._startable(shown.page.rows, now))
+        rows = shown.page.rows
+        self._view.front(shown.page, self._startable(rows, now), self._let_alone(rows, now))
+        for row in self._view.alone_no_more(lambda row: self._claimed.lets_alone(row.task_id, now)):
+            for startable in self._startable([row], now):
+                self._view.came_back(startable)
         if self._view.has_gap:  # behind it lies what is known
             self._page_behind = self._first_page
         self._remember_what_came_back(now, since=poll.sent)
@@ -138,7 +142,9 @@ class Poller:
         """Take in a page behind the first."""
         self._asked_behind = None
         self._has_read_behind = True
-        self._view.behind(shown.cursor, shown.page, self._startable(shown.page.rows, now))
+        rows, cursor = shown.page.rows, shown.cursor
+        startable, let_alone = self._startable(rows, now), self._let_alone(rows, now)
+        self._view.behind(cursor, shown.page, startable, let_alone)
 
     def came_back(self, row: Candidate, now: int) -> None:
         """Note that the run itself returned a task to the queue."""
@@ -199,7 +205,8 @@ class Poller:
             seen_all=self._view.cursor is None,
             waits=self._view.some_wait,
             promoting=promoting,
-            shows_claimed=any(self._claimed.has(row.task_id, now) for row in page.rows),
+            shows_claimed=self._view.lets_some_alone
+            or any(self._claimed.has(row.task_id, now) for row in page.rows),
         ):
             self.facts = self.facts.finds(
                 found,
@@ -297,6 +304,11 @@ class Poller:
             elif self.gates.task_is_open(row, now):
                 startable.append(row)
         return startable
+
+    def _let_alone(self, rows: Sequence[Candidate], now: int) -> list[Candidate]:
+        """Return the rows that wait although their claim was refused. The view keeps them apart:
+        else a later page, which does not show them, would let the queue seem empty."""
+        return [row for row in rows if self._claimed.lets_alone(row.task_id, now)]
 
 
 def larger_page(limit: int) -> int:

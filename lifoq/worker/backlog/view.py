@@ -74,13 +74,18 @@ class BacklogView:
         self._behind_gap: Place = self._end
         """The place from which on everything is known, down to ``_rest``."""
         self._rest: Cursor | None = None
+        self._let_alone = ViewIndex(newest_first=newest_first)
+        """Rows that wait, and that the run lets alone for now. None of them is next."""
 
-    def front(self, page: Candidates, startable: Sequence[Candidate]) -> None:
+    def front(
+        self, page: Candidates, startable: Sequence[Candidate], let_alone: Iterable[Candidate] = ()
+    ) -> None:
         """Take in a first page. Its rows replace all that was remembered of the same stretch of the
-        queue. ``startable``: those of its rows that can be started."""
+        queue. ``startable``: those of its rows that can be started. ``let_alone``: those whose
+        claim was just refused."""
         last = self._end if page.next is None else _place_of(page.next)
         known_from = self._behind_gap if self._gap is not None else self._first
-        for rows in self._classes.values():
+        for rows in (*self._classes.values(), self._let_alone):
             rows.forget_until(last)
         self._first = _place(page.rows[0]) if page.rows else self._end
         if page.next is None:
@@ -94,8 +99,15 @@ class BacklogView:
             if self._rest is not None and self._before(_place_of(self._rest), last):
                 self._rest = page.next  # it reached further than all pages before
         self._remember(reversed(startable) if self.newest_first else startable)
+        self._remember_alone(let_alone)
 
-    def behind(self, cursor: Cursor, page: Candidates, startable: Iterable[Candidate]) -> None:
+    def behind(
+        self,
+        cursor: Cursor,
+        page: Candidates,
+        startable: Iterable[Candidate],
+        let_alone: Iterable[Candidate] = (),
+    ) -> None:
         """Take in the page after ``cursor``. It is dropped unless it is the next one to read: the
         view has changed since it was asked for."""
         if cursor != self.cursor:
@@ -108,6 +120,7 @@ class BacklogView:
         else:
             self._rest = page.next
         self._remember(startable)
+        self._remember_alone(let_alone)
 
     def came_back(self, row: Candidate) -> None:
         """Remember a task that the run itself returned to the queue, perhaps to its old place."""
@@ -117,6 +130,19 @@ class BacklogView:
         """Return True if the row is remembered."""
         rows = self._classes.get(SchedulingClass.of(row))
         return rows is not None and rows.has(self._key_of(row), _place(row))
+
+    def alone_no_more(self, still: Callable[[Candidate], bool]) -> list[Candidate]:
+        """Return the rows that were let alone and are not any more, and forget that they were.
+        ``still``: tells of a row that it is let alone."""
+        over = [row for row in self._let_alone.rows() if not still(row)]
+        for row in over:
+            self._let_alone.drop(None, _place(row))
+        return over
+
+    @property
+    def lets_some_alone(self) -> bool:
+        """True if rows wait that the run lets alone."""
+        return bool(self._let_alone)
 
     def drop(self, row: Candidate) -> None:
         """Forget a row: it is being claimed, or can never start."""
@@ -216,6 +242,10 @@ class BacklogView:
             if scheduling_class not in self._classes:
                 self._classes[scheduling_class] = ViewIndex(newest_first=self.newest_first)
             self._classes[scheduling_class].remember(self._key_of(row), _place(row), row)
+
+    def _remember_alone(self, rows: Iterable[Candidate]) -> None:
+        for row in rows:
+            self._let_alone.remember(None, _place(row), row)
 
     def _before(self, one: Place, other: Place) -> bool:
         """Return True if ``one`` is nearer to the front of the queue."""
