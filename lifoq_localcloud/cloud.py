@@ -52,11 +52,13 @@ class LocalCloud:
         *,
         ttl_delay_seconds: float = 0.0,
         first_retry_seconds: float = FIRST_RETRY_SECONDS,
+        stream_pause_seconds: float = 0.0,
     ) -> None:
         self.directory = directory.resolve()
         self._port = port
         self._ttl_delay = ttl_delay_seconds
         self._first_retry = first_retry_seconds
+        self._stream_pause = stream_pause_seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._clients: Clients | None = None
         self._deploying: set[subprocess.Popen[str]] = set()
@@ -83,6 +85,7 @@ class LocalCloud:
                     f"--directory={self.directory}",
                     f"--ttl-delay={self._ttl_delay}",
                     f"--first-retry={self._first_retry}",
+                    f"--stream-pause={self._stream_pause}",
                     "--until-stdin-closes",
                 ],
                 cwd=_ROOT,

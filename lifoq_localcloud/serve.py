@@ -30,6 +30,7 @@ class Settings:
     directory: Path
     ttl_delay_seconds: float
     first_retry_seconds: float
+    stream_pause_seconds: float
 
 
 def run(
@@ -58,6 +59,7 @@ def run(
         clients=clients,
         ttl_delay_seconds=settings.ttl_delay_seconds,
         first_retry_seconds=settings.first_retry_seconds,
+        stream_pause_seconds=settings.stream_pause_seconds,
     )
     install(
         credentials=credentials,

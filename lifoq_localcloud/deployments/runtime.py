@@ -45,9 +45,11 @@ class Runtime:
         clients: Clients,
         ttl_delay_seconds: float,
         first_retry_seconds: float,
+        stream_pause_seconds: float,
     ) -> None:
         self._callers = callers
         self._ttl_delay = ttl_delay_seconds
+        self._stream_pause = stream_pause_seconds
         self._lock = threading.RLock()
         self._pools: dict[str, Pool] = {}
         self._pollers: dict[str, StreamPoller] = {}
@@ -183,6 +185,7 @@ class Runtime:
                 pool=self._pools.get,
                 send=deliveries.send,
                 keep=self._faults.keep_record,
+                pause_seconds=self._stream_pause,
             )
 
     def _reconcile_queue_mappings(self) -> None:

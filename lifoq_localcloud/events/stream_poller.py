@@ -45,12 +45,16 @@ class StreamPoller:
         pool: Callable[[str], Pool | None],
         send: Callable[[str, str], bool],
         keep: Callable[[], bool],
+        pause_seconds: float = 0.0,
     ) -> None:
+        """``pause_seconds``: between two reads of the stream; with 0 one in which nothing was is
+        read as soon as something is written."""
         self.config = config
         self._stream = stream
         self._pool = pool
         self._send = send
         self._keep = keep
+        self._pause_seconds = pause_seconds
         self._position = stream.beginning
         self._stopped = threading.Event()
         threads.start(f"the mapping of {config.source_arn}", self._run, self._stopped)
@@ -60,14 +64,16 @@ class StreamPoller:
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            if not self._stream.journal.wait(self._position, 1.0) or not self.config.enabled:
-                self._stopped.wait(0.0 if self.config.enabled else POLL_SECONDS)
+            if not self.config.enabled:
+                self._stopped.wait(POLL_SECONDS)
                 continue
-            polled_at = time.monotonic()
+            if self._pause_seconds == 0 and not self._stream.journal.wait(self._position, 1.0):
+                continue
+            next_at = time.monotonic() + max(POLL_SECONDS, self._pause_seconds)
             batch = self._gather()
             if batch:
                 self._process(batch)
-            self._stopped.wait(max(0.0, polled_at + POLL_SECONDS - time.monotonic()))
+            self._stopped.wait(max(0.0, next_at - time.monotonic()))
 
     def _gather(self) -> list[Record]:
         """Up to a batch of records that pass the filters, waiting for the batching window."""

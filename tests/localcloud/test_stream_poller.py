@@ -1,6 +1,7 @@
 """Event source mappings: batches, filters, retries, bisecting, giving up."""
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -44,7 +45,9 @@ class Following:
     beginning = 0
     config = SimpleNamespace(arn="arn:aws:lambda:us-east-1:1:function:follower")
 
-    def __init__(self, written: str, answer: Answer, *, age: int = 0, **settings: Any) -> None:
+    def __init__(
+        self, written: str, answer: Answer, *, age: int = 0, pause: float = 0, **settings: Any
+    ) -> None:
         self.journal = Journal()
         self.batches: list[str] = []
         self.failures: list[dict[str, Any]] = []
@@ -56,6 +59,7 @@ class Following:
             pool=lambda _name: self,  # type: ignore[arg-type, return-value]
             send=lambda _arn, body: self.failures.append(json.loads(body)) is None,
             keep=lambda: True,
+            pause_seconds=pause,
         )
 
     def write(self, keys: str) -> None:
@@ -161,3 +165,13 @@ def test_a_batching_window_collects(follow):
 
     eventually(lambda: following.batches)
     assert following.batches == ["ab"]
+
+
+def test_a_pause_lies_between_two_reads_of_a_stream_that_was_idle(follow):
+    began = time.monotonic()
+    following = follow("a", first(), pause=0.3)
+    eventually(lambda: following.batches)
+    following.write("b")
+
+    eventually(lambda: len(following.batches) == 2)
+    assert time.monotonic() - began >= 0.3
