@@ -13,6 +13,7 @@ NAMES: Final = (
     "ceiling",
     "backlog",
     "latency",
+    "kick",
     "processor",
     "producer",
     "waiting",

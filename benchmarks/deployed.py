@@ -54,12 +54,14 @@ class Deployment:
         """The functions' own API calls, from epoch microseconds ``since`` on; who asks otherwise is
         the benchmark."""
         called = {function: name for name, function in self.names.items()}
-        lines = map(json.loads, self.cloud.calls.read_text().splitlines())
         return [
             {**call, "caller": called[call["caller"]]}
-            for call in lines
+            for call in self._all_calls()
             if call["caller"] in called and call["at"] >= since
         ]
+
+    def _all_calls(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.cloud.calls.read_text().splitlines()]
 
     def log(self, name: str) -> str:
         path = self.cloud.logs / f"{self.names[name]}.log"
@@ -86,7 +88,8 @@ class Deployment:
             time.sleep(0.2)
 
     def _open_kicks(self) -> int:
-        sent = [call for call in self.calls() if call["action"] == "sns:Publish"]
+        """Count the kicks, a producer's among them, that have not ended."""
+        sent = [call for call in self._all_calls() if call["action"] == "sns:Publish"]
         return len(sent) - len(durations(self.log("processor"))) - self.spare_kicks()
 
 
@@ -96,8 +99,8 @@ def durations(log: str) -> list[float]:
 
 
 @contextmanager
-def deployed(folder: Path) -> Iterator[Deployment]:
-    with LocalCloud(folder / "cloud") as cloud:
+def deployed(folder: Path, *, stream_pause_seconds: float = 0.0) -> Iterator[Deployment]:
+    with LocalCloud(folder / "cloud", stream_pause_seconds=stream_pause_seconds) as cloud:
         cloud.deploy(_assembly(folder / "code"), *STACKS)
         yield Deployment(cloud)
 
