@@ -19,7 +19,7 @@ class Results(Row):
     pause_ms: float
     """The pause between two reads of the stream."""
     ways: list[Way]
-    """Without a kick, then with one."""
+    """The two ways: without a kick, then with one."""
 
     @property
     def spared(self) -> float:

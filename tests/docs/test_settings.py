@@ -33,8 +33,9 @@ OTHERS = {
 """Names of other projects, of pytest's and of shells, and words of examples."""
 PYTHONS = {"all_frames", "extract_tb", "import_module"}
 """Words of a program in a text."""
-OF_RESULTS = {"cpu_seconds", "wall_seconds", "wait_seconds", "first_retry_seconds"}
-"""Figures of a benchmark, of ``Queue.pressure``, and a fault of the local cloud."""
+OF_RESULTS = {"cpu_seconds", "wall_seconds", "wait_seconds"}
+OF_RESULTS |= {"first_retry_seconds", "stream_pause_seconds"}
+"""Figures of a benchmark, of ``Queue.pressure``, and times of the local cloud."""
 
 
 def public() -> Iterator[tuple[str, Any]]:
