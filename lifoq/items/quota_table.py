@@ -379,4 +379,4 @@ def _divide(amount: int, *, wants: Mapping[str, int], has: Mapping[str, int]) ->
 def quota_table_id(limit: str, *, units: bool = False) -> str:
     """Return the id of a limit's quota table. ``limit``: a task type's name; empty for the queue's
     own. ``units``: True for that of the units that the type's tasks weigh."""
-    return f"{OWN_PREFIX}{'units' if units else 'limit'}:{limit}"
+    return f"{OWN_PREFIX}units:{limit}" if units else f"{OWN_PREFIX}limit:{limit}"

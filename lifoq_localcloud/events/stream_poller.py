@@ -64,10 +64,10 @@ class StreamPoller:
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            if not self.config.enabled:
-                self._stopped.wait(POLL_SECONDS)
-                continue
             if self._pause_seconds == 0 and not self._stream.journal.wait(self._position, 1.0):
+                continue
+            if not self.config.enabled:  # perhaps since a moment ago
+                self._stopped.wait(POLL_SECONDS)
                 continue
             next_at = time.monotonic() + max(POLL_SECONDS, self._pause_seconds)
             batch = self._gather()

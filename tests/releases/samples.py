@@ -181,7 +181,9 @@ def _taken(w: Writer) -> None:
 def _own(w: Writer) -> None:
     """The queue's own items, which are no tasks."""
     tables = QuotaTables(w.store, host=w.host)
-    for limit in ("", "check"):
+    tasks = SharedLimit(in_flight=8, rate=50.0)
+    units = SharedLimit(in_flight=8, rate=50.0, unit="tokens", most_owed=500.0)
+    for limit, shared in (("", tasks), ("check", tasks), ("check", units)):
         for worker in ("w1", "w2"):
             renewal = Renewal(
                 worker=worker,
@@ -192,8 +194,10 @@ def _own(w: Writer) -> None:
                 returns=0.0,
                 lease=30_000_000,
                 renew=True,
+                needs=NONE if shared.unit is None else Amount(2, 1),
+                since=w.host.now(),
             )
-            tables.take(limit, SharedLimit(in_flight=8, rate=50.0), renewal)
+            tables.take(limit, shared, renewal)
     now = w.host.now()
     note = Note(
         unknown_types=("nobody.has",),
