@@ -65,8 +65,8 @@ class SharedLimit:
     unit: str | None = None
     """The unit of the type's weights that the limit counts; None: it counts tasks."""
     most_owed: float = 0.0
-    """Units that all shards may owe together, after tasks that weighed more than there was: the
-    rate in its own time, such as 90,000 of 90,000 a minute."""
+    """Units that all shards may owe together after tasks that weighed more than there was, such as
+    15,000 at 90,000 a minute. Only a heavier task makes them owe more."""
 
     @property
     def amount(self) -> Amount:
@@ -102,7 +102,8 @@ class SharedLimit:
 
     def shards_for(self, weight: int) -> int:
         """Return the shards that a worker needs to start a task of so many units: what they owe
-        then is their part of ``most_owed``. So all workers together never owe more than that."""
+        then is their part of ``most_owed``. So all workers together owe no more than that, or than
+        one task that is heavier."""
         if self.rate is None or self.unit is None:
             return 0
         return min(self.amount.shards, math.ceil(weight * self.amount.shards / self.most_owed))

@@ -7,13 +7,13 @@ The protocol is that of each quota (``quotas``), and a slot is a unit. Two thing
 - An even part may be too small for a heavy task for ever. So a worker also says what its next task
   needs, and since when that waits; in this order, these come first (``items.quota_table``).
 - A task starts while its worker has a token, and takes as many as it weighs. So shards may owe
-  tokens, and what they owe goes with them. A worker needs shards in proportion to the weight: two
-  thirds of them for 60,000 tokens at 90,000 a minute. So all workers together never owe more than
-  one minute's worth.
+  tokens, and what they owe goes with them. A worker needs shards in proportion to the weight: at
+  90,000 tokens a minute, a tenth of them for 1,500 tokens, and all of them for 15,000 or more. So
+  all workers together owe a sixth of the minute at the most (``OWED``), or one heavier task.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from lifoq.items.quota_table import NONE, Amount, SharedLimit
 from lifoq.store.candidate import Candidate
@@ -25,6 +25,11 @@ from lifoq.worker.handlers.registry import TaskType
 
 if TYPE_CHECKING:
     from lifoq.worker.gates.slots import Slots
+
+
+OWED: Final = 1 / 6
+"""Part of a rate's minute or hour that all workers together may owe. With more, more may start at
+once; with less, workers hand shards over for tasks that are light."""
 
 
 class UnitQuota(Quota):
@@ -117,7 +122,7 @@ def _limit_of(kind: TaskType) -> SharedLimit:
         in_flight=kind.units_in_flight,
         rate=None if rate is None else rate.per_second,
         unit=kind.weight,
-        most_owed=0.0 if rate is None else max(rate.number / 6, rate.per_second),
+        most_owed=0.0 if rate is None else max(rate.number * OWED, rate.per_second),
     )
 
 
