@@ -482,6 +482,26 @@ def test_who_has_heard_that_its_task_is_cancelled_keeps_its_lease_while_it_clean
     assert (task.status, task.checkpoint, task.error) == (Status.CANCELLED, None, None)
 
 
+# A caller that fails
+
+
+def test_a_report_of_progress_that_fails_ends_the_run_once_its_tasks_are_settled(bench):
+    def report(_counts: RunReport) -> None:
+        raise OSError("the pipe is closed")
+
+    bench.handle("ask", 20, in_flight=2)
+    ids = bench.put_many("ask", 3)
+    with pytest.raises(OSError, match="pipe"):
+        bench.processor(lease=6, heartbeat=2, task_timeout=60, shared_limits=True).run(
+            on_progress=report
+        )
+    # Heartbeats went on: nobody took the two that were at work. No other was begun.
+    assert bench.statuses(ids) == {"SUCCESS": 2, "PENDING": 1}
+    # The quota was given back: another worker has all of it at once.
+    bench.processor(bench.new_machine(), shared_limits=True, window=1).run()
+    assert bench.statuses(ids) == {"SUCCESS": 3}
+
+
 # Outcomes that cannot be written
 
 
@@ -519,9 +539,7 @@ def test_a_task_for_which_too_little_time_is_left_is_passed_over_until_a_run_has
 
 
 @pytest.mark.parametrize("others", [1, 300])
-def test_tasks_that_are_let_alone_on_a_page_before_the_last_do_not_make_the_queue_seem_empty(
-    bench, others
-):
+def test_refused_tasks_on_a_page_before_the_last_do_not_make_the_queue_seem_empty(bench, others):
     bench.handle("a", timeout=5)
     bench.put_many("of nobody here", others)
     for _ in range(10):

@@ -76,9 +76,10 @@ class ClaimedTasks(Generic[Attempt]):
         _take_one(self._claiming, self._asked.pop(task_id).row)
         self._forget(task_id)
 
-    def let_alone(self, task_id: str, now: int, *, until: int | None = None) -> None:
-        """Let the task alone until that moment; for CLAIM_REFUSED_FOR seconds if none is given:
-        another worker was faster, or the index is behind."""
+    def refused(self, task_id: str, now: int, *, until: int | None = None) -> None:
+        """Note that the task's claim was refused: another worker was faster, or the index is
+        behind. The task is not tried again ``until`` that moment; by default for CLAIM_REFUSED_FOR
+        seconds."""
         self._refused[task_id] = until or now + microseconds(CLAIM_REFUSED_FOR)
         if len(self._refused) > MOST_REFUSED:
             self._refused = {i: until for i, until in self._refused.items() if until > now}
@@ -102,8 +103,8 @@ class ClaimedTasks(Generic[Attempt]):
             return False
         return True
 
-    def lets_alone(self, task_id: str, now: int) -> bool:
-        """Return True if the run lets this task alone, since its claim was refused."""
+    def is_refused(self, task_id: str, now: int) -> bool:
+        """Return True if the task's claim was just refused."""
         return self._refused.get(task_id, now) > now
 
     @property

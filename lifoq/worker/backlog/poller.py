@@ -129,10 +129,10 @@ class Poller:
             self._page_behind, self._asked_behind = self._first_page, None
         self._has_read_behind = self._asked_behind is not None
         rows = shown.page.rows
-        self._view.front(shown.page, self._startable(rows, now), self._let_alone(rows, now))
-        for row in self._view.alone_no_more(lambda row: self._claimed.lets_alone(row.task_id, now)):
-            for startable in self._startable([row], now):
-                self._view.came_back(startable)
+        self._view.front(shown.page, self._startable(rows, now), self._refused(rows, now))
+        over = self._view.no_more_refused(lambda row: self._claimed.is_refused(row.task_id, now))
+        for row in self._startable(over, now):
+            self._view.came_back(row)
         if self._view.has_gap:  # behind it lies what is known
             self._page_behind = self._first_page
         self._remember_what_came_back(now, since=poll.sent)
@@ -143,8 +143,8 @@ class Poller:
         self._asked_behind = None
         self._has_read_behind = True
         rows, cursor = shown.page.rows, shown.cursor
-        startable, let_alone = self._startable(rows, now), self._let_alone(rows, now)
-        self._view.behind(cursor, shown.page, startable, let_alone)
+        startable, refused = self._startable(rows, now), self._refused(rows, now)
+        self._view.behind(cursor, shown.page, startable, refused)
 
     def came_back(self, row: Candidate, now: int) -> None:
         """Note that the run itself returned a task to the queue."""
@@ -205,7 +205,7 @@ class Poller:
             seen_all=self._view.cursor is None,
             waits=self._view.some_wait,
             promoting=promoting,
-            shows_claimed=self._view.lets_some_alone
+            shows_claimed=self._view.has_refused
             or any(self._claimed.has(row.task_id, now) for row in page.rows),
         ):
             self.facts = self.facts.finds(
@@ -305,10 +305,10 @@ class Poller:
                 startable.append(row)
         return startable
 
-    def _let_alone(self, rows: Sequence[Candidate], now: int) -> list[Candidate]:
+    def _refused(self, rows: Sequence[Candidate], now: int) -> list[Candidate]:
         """Return the rows that wait although their claim was refused. The view keeps them apart:
         else a later page, which does not show them, would let the queue seem empty."""
-        return [row for row in rows if self._claimed.lets_alone(row.task_id, now)]
+        return [row for row in rows if self._claimed.is_refused(row.task_id, now)]
 
 
 def larger_page(limit: int) -> int:

@@ -74,18 +74,18 @@ class BacklogView:
         self._behind_gap: Place = self._end
         """The place from which on everything is known, down to ``_rest``."""
         self._rest: Cursor | None = None
-        self._let_alone = ViewIndex(newest_first=newest_first)
-        """Rows that wait, and that the run lets alone for now. None of them is next."""
+        self._refused = ViewIndex(newest_first=newest_first)
+        """Rows that wait, but whose claim was just refused. None of them is next."""
 
     def front(
-        self, page: Candidates, startable: Sequence[Candidate], let_alone: Iterable[Candidate] = ()
+        self, page: Candidates, startable: Sequence[Candidate], refused: Iterable[Candidate] = ()
     ) -> None:
         """Take in a first page. Its rows replace all that was remembered of the same stretch of the
-        queue. ``startable``: those of its rows that can be started. ``let_alone``: those whose
-        claim was just refused."""
+        queue. ``startable``: those of its rows that can be started. ``refused``: those whose claim
+        was just refused."""
         last = self._end if page.next is None else _place_of(page.next)
         known_from = self._behind_gap if self._gap is not None else self._first
-        for rows in (*self._classes.values(), self._let_alone):
+        for rows in (*self._classes.values(), self._refused):
             rows.forget_until(last)
         self._first = _place(page.rows[0]) if page.rows else self._end
         if page.next is None:
@@ -99,14 +99,14 @@ class BacklogView:
             if self._rest is not None and self._before(_place_of(self._rest), last):
                 self._rest = page.next  # it reached further than all pages before
         self._remember(reversed(startable) if self.newest_first else startable)
-        self._remember_alone(let_alone)
+        self._remember_refused(refused)
 
     def behind(
         self,
         cursor: Cursor,
         page: Candidates,
         startable: Iterable[Candidate],
-        let_alone: Iterable[Candidate] = (),
+        refused: Iterable[Candidate] = (),
     ) -> None:
         """Take in the page after ``cursor``. It is dropped unless it is the next one to read: the
         view has changed since it was asked for."""
@@ -120,7 +120,7 @@ class BacklogView:
         else:
             self._rest = page.next
         self._remember(startable)
-        self._remember_alone(let_alone)
+        self._remember_refused(refused)
 
     def came_back(self, row: Candidate) -> None:
         """Remember a task that the run itself returned to the queue, perhaps to its old place."""
@@ -131,18 +131,17 @@ class BacklogView:
         rows = self._classes.get(SchedulingClass.of(row))
         return rows is not None and rows.has(self._key_of(row), _place(row))
 
-    def alone_no_more(self, still: Callable[[Candidate], bool]) -> list[Candidate]:
-        """Return the rows that were let alone and are not any more, and forget that they were.
-        ``still``: tells of a row that it is let alone."""
-        over = [row for row in self._let_alone.rows() if not still(row)]
+    def no_more_refused(self, still_refused: Callable[[Candidate], bool]) -> list[Candidate]:
+        """Return the refused rows that may be tried again, and forget that they were refused."""
+        over = [row for row in self._refused.rows() if not still_refused(row)]
         for row in over:
-            self._let_alone.drop(None, _place(row))
+            self._refused.drop(None, _place(row))
         return over
 
     @property
-    def lets_some_alone(self) -> bool:
-        """True if rows wait that the run lets alone."""
-        return bool(self._let_alone)
+    def has_refused(self) -> bool:
+        """True if rows wait whose claim was just refused."""
+        return bool(self._refused)
 
     def drop(self, row: Candidate) -> None:
         """Forget a row: it is being claimed, or can never start."""
@@ -243,9 +242,9 @@ class BacklogView:
                 self._classes[scheduling_class] = ViewIndex(newest_first=self.newest_first)
             self._classes[scheduling_class].remember(self._key_of(row), _place(row), row)
 
-    def _remember_alone(self, rows: Iterable[Candidate]) -> None:
+    def _remember_refused(self, rows: Iterable[Candidate]) -> None:
         for row in rows:
-            self._let_alone.remember(None, _place(row), row)
+            self._refused.remember(None, _place(row), row)
 
     def _before(self, one: Place, other: Place) -> bool:
         """Return True if ``one`` is nearer to the front of the queue."""

@@ -1,6 +1,6 @@
-"""The gate of tasks that this run has, or lets alone. The index lags: it still shows a task that
+"""The gate of tasks that this run has, or was refused. The index lags: it still shows a task that
 was just claimed, or whose claim was just refused. And a task for which this run has too little time
-is let alone until its end."""
+counts as refused until the run's end."""
 
 import math
 

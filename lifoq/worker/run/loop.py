@@ -372,9 +372,9 @@ class Run:
         if isinstance(answer.error, KeyBusy):
             self._poller.came_back(answer.row, now)
         elif isinstance(answer.error, TooLate):  # a later run has the time for it
-            self._claimed.let_alone(task_id, now, until=self._ends_at)
+            self._claimed.refused(task_id, now, until=self._ends_at)
         elif isinstance(answer.error, NotClaimed):
-            self._claimed.let_alone(task_id, now)
+            self._claimed.refused(task_id, now)
         elif isinstance(answer.error, DamagedTask):  # the claim may have come before
             seen = (Status.PENDING, Status.TAKEN)
             self._poller.dead_letter(task_id, seen, answer.error.reason)
@@ -531,8 +531,8 @@ class Run:
         for attempt in self._claimed.in_flight.values():
             settled = attempt.settled or Settled(attempt=attempt, how=Settlement.UNSETTLED)
             self._tally.ended(settled, seconds=(now - attempt.began) / MICROSECONDS)
-        self._tally.of_now.limits = self._found()
-        report = self._tally.conclude(now)
+        self._report_progress(now)
+        report = self._tally.report
         reason = self._unusable()
         self._give_back_quotas()
         if self._breaker.fatal is not None:
@@ -549,9 +549,17 @@ class Run:
 
     def _tell(self, now: int) -> None:
         """Report progress to the caller, and to producers what was started."""
-        self._tally.of_now.limits = self._found()
-        self._tally.tell(now)
+        self._report_progress(now)
         self._note_starts(now, least=NOTE_EVERY)
+
+    def _report_progress(self, now: int) -> None:
+        """Report progress to the caller. Where the caller's function fails, the run ends early, but
+        not at once: its tasks still need heartbeats, and its quotas are to be given back."""
+        self._tally.of_now.limits = self._found()
+        try:
+            self._tally.tell(now)
+        except Exception as error:  # noqa: BLE001 - raised at the end of the run
+            self._breaker.ends_the_run(error)
 
     def _found(self) -> dict[str, float]:
         """Return the tasks at a time that were found, by adaptive task type."""

@@ -74,13 +74,9 @@ class Tally:
                 report.unsettled += 1
 
     def tell(self, now: int) -> None:
-        """Report what was done since the last report."""
+        """Report what was done since the last report. Raises what the caller's function raises;
+        the counts are up to date then, too."""
         told, self.of_now = self.of_now, RunReport()
         self.report.add(told if self._keeps_times else replace(told, waits=[], services=[]))
         self.tell_at = now + microseconds(PROGRESS_EVERY)
         self._on_progress(told)
-
-    def conclude(self, now: int) -> RunReport:
-        """Report the rest, and return the sum."""
-        self.tell(now)
-        return self.report
