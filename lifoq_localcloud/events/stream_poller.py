@@ -47,8 +47,8 @@ class StreamPoller:
         keep: Callable[[], bool],
         pause_seconds: float = 0.0,
     ) -> None:
-        """``pause_seconds``: between two reads of the stream; with 0 one in which nothing was is
-        read as soon as something is written."""
+        """``pause_seconds``: between two reads of the stream. With 0, a stream in which nothing is
+        new is read again as soon as something is written to it."""
         self.config = config
         self._stream = stream
         self._pool = pool
