@@ -46,6 +46,7 @@ CHECKS: Final = (
     Check(subject="alarm topic", examine=watched.people),
     Check(subject="dead letters", examine=watched.dead_letters),
     Check(subject="failed tasks", examine=watched.failures),
+    Check(subject="weights", examine=watched.too_heavy),
     Check(subject="task types", examine=watched.unknown_types),
     Check(subject="adaptive limits", examine=watched.adaptive_limits),
 )

@@ -1,7 +1,8 @@
 """Check that somebody would be told of trouble, and find what waits for somebody."""
 
 import shlex
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from lifoq.aws.dynamo_values import plain
@@ -10,8 +11,10 @@ from lifoq.health import found_limits, pressure
 from lifoq.health import sweep_note as notes
 from lifoq.health.headline import without_worker
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.items.task_error import TaskError
 from lifoq.operating.account import NotThere
-from lifoq.store.table import Count
+from lifoq.store.table import MAX_BATCH_GET, Count
+from lifoq.worker.run.loop import TooHeavy
 from lifoq_cli.doctor.finding import Finding
 from lifoq_cli.doctor.loop import subscribed
 from lifoq_cli.doctor.patient import Patient
@@ -173,16 +176,7 @@ def adaptive_limits(patient: Patient) -> Iterator[Finding]:
 
 
 def failures(patient: Patient) -> Iterator[Finding]:
-    answer = patient.account.call(
-        "dynamodb",
-        "query",
-        TableName=patient.connection.table,
-        IndexName=STATUS_CREATED_INDEX,
-        KeyConditionExpression="#status = :failure",
-        ExpressionAttributeNames={"#status": Attribute.TASK_STATUS.value},
-        ExpressionAttributeValues={":failure": {"S": Status.FAILURE.value}},
-        Select="COUNT",
-    )
+    answer = _failed(patient, Select="COUNT")
     if number := answer["Count"]:
         count = Count(value=number, capped="LastEvaluatedKey" in answer)
         one = count == Count(value=1, capped=False)
@@ -190,5 +184,61 @@ def failures(patient: Patient) -> Iterator[Finding]:
             wrong=f"{count} {'task has' if one else 'tasks have'} failed, and "
             f"{'waits' if one else 'wait'} for a redrive.",
             meaning="They are out of attempts, or were refused. TTL forgets them in time.",
-            remedy=f"lifoq list --queue {patient.name} --status FAILURE; then lifoq redrive",
+            remedy=f"lifoq errors --queue {patient.name}; then lifoq redrive",
         )
+
+
+def too_heavy(patient: Patient) -> Iterator[Finding]:
+    """Check whether tasks were put that weigh more than a limit of their type: such a task can
+    never start, and fails at once. The newest failures are read."""
+    rows = _failed(patient, ScanIndexForward=False, Limit=MAX_BATCH_GET).get("Items", [])
+    found = Counter(_type_and_error(item) for item in _errors(patient, rows))
+    for (task_type, error), number in found.items():
+        if error == TooHeavy.__name__:
+            verb = "weighs" if number == 1 else "weigh"
+            yield Finding(
+                wrong=f"Among the latest failed tasks, {number} of type {task_type} {verb} more "
+                "than its limits let start.",
+                meaning="No worker can ever start such a task.",
+                remedy="put smaller tasks, or raise units_in_flight or the Rate of the type; then "
+                f"lifoq redrive --queue {patient.name} --type {shlex.quote(task_type)} "
+                f"--error {error}",
+            )
+
+
+def _failed(patient: Patient, **more: Any) -> dict[str, Any]:
+    """Return a page of the index that shows failed tasks."""
+    return patient.account.call(
+        "dynamodb",
+        "query",
+        TableName=patient.connection.table,
+        IndexName=STATUS_CREATED_INDEX,
+        KeyConditionExpression="#status = :failure",
+        ExpressionAttributeNames={"#status": Attribute.TASK_STATUS.value},
+        ExpressionAttributeValues={":failure": {"S": Status.FAILURE.value}},
+        **more,
+    )
+
+
+def _errors(patient: Patient, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the items of failed tasks, with their types and errors; the index shows no errors."""
+    if not rows:
+        return []
+    names = {"#id": Attribute.TASK_ID, "#type": Attribute.TASK_TYPE, "#error": Attribute.ERROR}
+    table = patient.connection.table
+    keys = [{Attribute.TASK_ID.value: row[Attribute.TASK_ID.value]} for row in rows]
+    wanted = {
+        "Keys": keys,
+        "ProjectionExpression": ", ".join(names),
+        "ExpressionAttributeNames": {short: name.value for short, name in names.items()},
+    }
+    answer = patient.account.call("dynamodb", "batch_get_item", RequestItems={table: wanted})
+    return [plain(item) for items in answer["Responses"].values() for item in items]
+
+
+def _type_and_error(item: dict[str, Any]) -> tuple[str, str]:
+    try:
+        error = TaskError.from_json(str(item.get(Attribute.ERROR, ""))).type
+    except ValueError:  # somebody has damaged it
+        error = ""
+    return str(item.get(Attribute.TASK_TYPE, "")), error

@@ -140,6 +140,14 @@ WELL: dict[str, Any] = {
     "describe_alarms": {"MetricAlarms": [{**ALARM, "StateValue": SILENT}]},
     "get_queue_attributes": {"Attributes": {"ApproximateNumberOfMessages": "0"}},
     "query": {"Count": 0},
+    "batch_get_item": {
+        "Responses": {
+            "t": [
+                {"taskType": {"S": "ask"}, "error": {"S": '{"type": "TooHeavy"}'}},
+                {"taskType": {"S": "ask"}, "error": {"S": "{"}},
+            ]
+        }
+    },
     "get_item": {"Item": {"payload": {"S": "{"}}},  # a note that somebody has damaged
 }
 """AWS's answers about a queue that is well, by the name of the operation."""
@@ -294,7 +302,14 @@ BREAKAGES: dict[str, list[tuple[Answer, str, str]]] = {
             "aws sqs receive-mess",
         ),
     ],
-    "query": [({"Count": 1}, "1 task has failed", "lifoq list --queue dev")],
+    "query": [
+        ({"Count": 1}, "1 task has failed", "lifoq errors --queue dev"),
+        (
+            lambda **asked: {"Items": 2 * [{"taskId": {"S": "t"}}]} if "Limit" in asked else None,
+            "1 of type ask weighs more than its limits let start",
+            "lifoq redrive --queue dev --type ask --error TooHeavy",
+        ),
+    ],
     "get_item": [
         (NOTED, "known for the types new one and newer.", "--queue dev --type 'new one'"),
         (WORKS, f"The worker a host runs lifoq 0.0.9, the functions {HERE}", "image anew"),
