@@ -29,7 +29,7 @@ from lifoq.worker.handlers.registry import Registry
 from lifoq.worker.sweep.sweep import Sweeper, SweepReport
 from tests.faults import streams
 from tests.faults.history import Write, audit
-from tests.races.worker import LEASE, SETTINGS, TOGETHER, TOGETHER_RATE
+from tests.races.worker import LEASE, SETTINGS, TOGETHER, TOGETHER_RATE, UNITS
 
 pytestmark = pytest.mark.prove
 
@@ -296,13 +296,22 @@ def assert_apart(ended: list[Any]) -> None:
 # Limits over all workers together
 
 
-def test_no_more_run_than_may_and_what_a_lost_worker_had_is_used_again(workers):
-    workers.queue.put_many([NewTask(task_type="together") for _ in range(500)])
+Span = tuple[int, int]
+"""When an attempt began and ended, in nanoseconds."""
+
+
+def test_no_more_run_than_may_nor_more_units_and_what_a_lost_worker_had_is_used_again(workers):
+    weights = {f"{n} of {weight}": weight for n in range(40) for weight in (1, 2, 3, UNITS)}
+    weighed = [
+        NewTask(task_type="weighed", task_id=task_id, weight=weight)
+        for task_id, weight in weights.items()
+    ]
+    workers.queue.put_many([*(NewTask(task_type="together") for _ in range(500)), *weighed])
     workers.start(4, working=2)
     killed_at, killed = time.monotonic_ns(), workers.kill_one()
     workers.start(1)
-    for stall in (LEASE + 0.5, COMES_BACK + 1):
-        while (worker := workers.next_to_begin("together")) is None:
+    for task_type, stall in (("weighed", LEASE + 0.5), ("together", COMES_BACK + 1)):
+        while (worker := workers.next_to_begin(task_type)) is None:
             workers.in_time("nobody could be stalled")
         with workers.stalled(worker):
             workers.sweep_for(stall)
@@ -310,16 +319,22 @@ def test_no_more_run_than_may_and_what_a_lost_worker_had_is_used_again(workers):
 
     begun = {(line["task"], line["attempt"]): line for line in workers.told("begun")}
     ended = {(line["task"], line["attempt"]): line["ended"] for line in workers.told("ended")}
-    spans = [
-        (line["begun"], end_of(line, ended.get(attempt), {killed: killed_at}))
-        for attempt, line in begun.items()
-    ]
-    most = most_at_a_time(spans)
-    assert max(most.values()) == TOGETHER
     later = killed_at + int((COMES_BACK + 2) * NS)
-    assert max(n for at, n in most.items() if at > later) == TOGETHER, "its slots did not come back"
-    assert len({line["worker"] for line in begun.values()}) >= 3
-    assert_rate(sorted(line["begun"] for line in begun.values()))
+    for task_type, limit in (("together", TOGETHER), ("weighed", UNITS)):
+        of_type = {tried: line for tried, line in begun.items() if line["type"] == task_type}
+        most = most_at_a_time(
+            [
+                (
+                    (line["begun"], end_of(line, ended.get(tried), {killed: killed_at})),
+                    weights.get(line["task"], 1),
+                )
+                for tried, line in of_type.items()
+            ]
+        )
+        assert max(most.values()) == limit
+        assert max(n for at, n in most.items() if at > later) == limit, "slots did not come back"
+        assert len({line["worker"] for line in of_type.values()}) >= 3
+    assert_rate(sorted(line["begun"] for line in begun.values() if line["type"] == "together"))
 
 
 def end_of(line: dict[str, Any], ended: int | None, killed: dict[int, int]) -> int:
@@ -329,9 +344,10 @@ def end_of(line: dict[str, Any], ended: int | None, killed: dict[int, int]) -> i
     return min(lost, ended or killed.get(line["worker"], lost))
 
 
-def most_at_a_time(spans: list[tuple[int, int]]) -> dict[int, int]:
-    """Return the number of spans that hold, from each moment on."""
-    steps = sorted([(end, -1) for _, end in spans] + [(begin, 1) for begin, _ in spans])
+def most_at_a_time(weighed: list[tuple[Span, int]]) -> dict[int, int]:
+    """Return the weight of all spans that hold, from each moment on."""
+    ends = [(end, -weight) for (_, end), weight in weighed]
+    steps = sorted(ends + [(begin, weight) for (begin, _), weight in weighed])
     inside, found = 0, {}
     for at, step in steps:
         inside += step

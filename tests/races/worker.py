@@ -37,6 +37,8 @@ SETTINGS = WorkerSettings(
 TOGETHER = 3
 TOGETHER_RATE = 20.0
 """Tasks at a time, and starts per second, of one type over all workers."""
+UNITS = 6
+"""Units at a time of another type, over all workers."""
 
 
 def main(endpoint: str, table_name: str, folder: Path) -> None:
@@ -62,6 +64,7 @@ def main(endpoint: str, table_name: str, folder: Path) -> None:
         registry.task("race")(lasting(0.2))
         registry.task("one-per-key", per_key=1)(lasting(0.4))
         registry.task("together", in_flight=TOGETHER, rate_limit=TOGETHER_RATE)(lasting(0.1))
+        registry.task("weighed", weight="units", units_in_flight=UNITS)(lasting(0.3))
 
         table = DynamoTable.connect(table_name, endpoint_url=endpoint, **dynamodb_local.CREDENTIALS)
         processor = Processor(Store(table), registry, SETTINGS)
