@@ -61,7 +61,9 @@ class SharedLimit:
     in_flight: int | None = None
     """Tasks at a time, or units."""
     rate: float | None = None
-    """Starts per second, or units, with a burst of one second's worth (at least 1)."""
+    """Starts per second, or units."""
+    burst: float | None = None
+    """Tokens that all shards together hold at the most; None: one second's worth, at least 1."""
     unit: str | None = None
     """The unit of the type's weights that the limit counts; None: it counts tasks."""
     most_owed: float = 0.0
@@ -70,31 +72,43 @@ class SharedLimit:
 
     @property
     def amount(self) -> Amount:
-        """The size of the limit. Each shard has a burst of at least one: with less, it could never
-        start a task."""
-        shards = 0 if self.rate is None else min(MOST_SHARDS, max(1, int(self.rate)))
+        """The size of the limit. Each shard has room for at least one token: with less, it could
+        never start a task."""
+        least = min(self.rate or 0.0, self._burst)
+        shards = 0 if self.rate is None else min(MOST_SHARDS, max(1, int(least)))
         return Amount(self.in_flight or 0, shards)
+
+    @property
+    def _burst(self) -> float:
+        return max(1.0, self.rate or 0.0) if self.burst is None else self.burst
 
     @classmethod
     def of(cls, told: Mapping[str, Any] | None) -> "SharedLimit | None":
         """Return the limit that a quota table tells of; None if it tells of none."""
         if told is None:
             return None
-        in_flight, rate, unit = (told.get(name) for name in ("inFlight", "rate", "unit"))
+        in_flight, rate = told.get("inFlight"), told.get("rate")
+        burst, unit = told.get("burst"), told.get("unit")
         return cls(
             in_flight=None if in_flight is None else int(in_flight),
             rate=None if rate is None else float(rate),
+            burst=None if burst is None else float(burst),
             unit=None if unit is None else str(unit),
         )
 
     def told(self) -> dict[str, Any]:
         """Return the terms of the limit that a quota table tells operators."""
-        told = {"inFlight": self.in_flight, "rate": self.rate, "unit": self.unit}
+        told = {
+            "inFlight": self.in_flight,
+            "rate": self.rate,
+            "burst": self.burst,
+            "unit": self.unit,
+        }
         return {name: value for name, value in told.items() if value is not None}
 
-    def burst(self, shards: int) -> float:
+    def room(self, shards: int) -> float:
         """Tokens that so many shards hold at the most."""
-        return 0.0 if self.rate is None else max(1.0, self.rate) * shards / self.amount.shards
+        return 0.0 if self.rate is None else self._burst * shards / self.amount.shards
 
     def gain(self, shards: int) -> float:
         """Tokens that so many shards gain in a second."""
@@ -192,7 +206,7 @@ class QuotaTable:
         """Read a quota table; without an item all of the limit is free. Raises QueueMisconfigured
         where it cannot be read."""
         if item is None:
-            return cls(tokens=shared.burst(shared.amount.shards))
+            return cls(tokens=shared.room(shared.amount.shards))
         try:
             if not isinstance(item[A.CLAIM_ID], str):
                 raise TypeError(A.CLAIM_ID)
@@ -268,8 +282,8 @@ class QuotaTable:
         needs, since = (renewal.needs, renewal.since) if renewal.insists else (NONE, 0)
         fair = self._fair(renewal, had, others, shared, now=now)
         has = Amount(*map(_given, kept, renewal.wants, free, fair))
-        returned = min(renewal.returns, shared.burst(had.shards - kept.shards))
-        tokens = min(self._tokens(shared, time) + returned, shared.burst(free.shards))
+        returned = min(renewal.returns, shared.room(had.shards - kept.shards))
+        tokens = min(self._tokens(shared, time) + returned, shared.room(free.shards))
         took = _part_of(tokens, has.shards - kept.shards, free.shards, shared)
         grant = Grant(has=has, kept_shards=kept.shards, tokens=took, fair=fair)
         wants = renewal.wants if renewal.insists else has
@@ -300,7 +314,7 @@ class QuotaTable:
         """Return the tokens of the shards that nobody had since they were counted."""
         free = _less(shared.amount, *(entry.has for entry in self.entries.values())).shards
         passed = (time - self.counted) / MICROSECONDS
-        return min(shared.burst(free), self.tokens + passed * shared.gain(free))
+        return min(shared.room(free), self.tokens + passed * shared.gain(free))
 
     def _fair(
         self,
@@ -352,7 +366,7 @@ def _given(keeps: int, wants: int, free: int, fair: int) -> int:
 def _part_of(tokens: float, shards: int, free: int, shared: SharedLimit) -> float:
     """Return the tokens that go with some of the free shards: as many as these can hold; or of what
     all free ones owe, their part."""
-    return min(tokens, shared.burst(shards)) if tokens >= 0 else tokens * shards / max(1, free)
+    return min(tokens, shared.room(shards)) if tokens >= 0 else tokens * shards / max(1, free)
 
 
 def _less(amount: Amount, *parts: Amount) -> Amount:

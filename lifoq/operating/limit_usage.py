@@ -36,10 +36,13 @@ class LimitUsage:
     """Tasks (or units) at a time over all workers; None: unlimited, or not told by a worker."""
     rate_limit: float | None
     """Starts (or units) per second over all workers; None: as above."""
+    all_shards: int | None
+    """Token-bucket shards of the whole rate; None: as above."""
     slots: int
     """Tasks (or units) at a time that workers hold."""
     shards: int
-    """Token-bucket shards that workers hold: a rate of five a second has five of them."""
+    """Token-bucket shards that workers hold: a rate of five a second has five of them, unless its
+    burst is smaller."""
     is_short: bool
     """True if a worker wants more than it has."""
     workers: int
@@ -65,8 +68,7 @@ class LimitUsage:
     @property
     def of_rate(self) -> str:
         """The shards as text, as ``at_a_time``."""
-        whole = None if self.rate_limit is None else SharedLimit(rate=self.rate_limit).amount.shards
-        return _of(self.shards, whole)
+        return _of(self.shards, self.all_shards)
 
     @property
     def holders(self) -> str:
@@ -137,6 +139,7 @@ def _totals(
         unit=limit.unit,
         in_flight=limit.in_flight,
         rate_limit=limit.rate,
+        all_shards=None if limit.rate is None else limit.amount.shards,
         slots=sum(entry.has.slots for entry in held),
         shards=sum(entry.has.shards for entry in held),
         is_short=any(

@@ -177,6 +177,27 @@ def test_a_rate_per_minute_is_kept_over_all_workers_too(bench):
     assert 19 <= len(bench.begun) <= 22
 
 
+@pytest.mark.parametrize("workers", [0, 3])
+def test_after_a_quiet_time_a_burst_starts_at_once_and_then_the_rate_holds(bench, workers):
+    bench.handle("ask", rate_limit=Rate(600, per="minute", burst=100))
+    bench.beside(lambda: bench.put_many("ask", 300), at=15)
+    if workers:
+        fleet(bench, workers)
+        bench.sleep(40)
+        bench.scheduler.close()
+    else:
+        bench.run(window=40, in_flight=50, linger=20)
+    starts = [(at, 1) for at, _ in bench.begun]
+    assert 100 <= busiest(starts, 3) <= 131
+    assert 145 <= busiest(starts, 10) <= 201
+
+
+@pytest.mark.parametrize("burst", [0, 0.5, True, "10", 2_000_000])
+def test_a_burst_is_a_number_from_one_on(bench, burst):
+    with pytest.raises(InvalidInput, match=r"rate_limit.burst=.* must be a number from 1 to"):
+        bench.handle("ask", rate_limit=Rate(60, per="minute", burst=burst))
+
+
 def test_several_rates_of_the_same_unit_are_refused_beside_shared_limits(bench):
     bench.handle("ask", rate_limit=(5, Rate(60, per="minute")))
     with pytest.raises(InvalidInput, match=r"ask.rate_limit=.* has several rates of tasks"):

@@ -22,7 +22,7 @@ from tests.simulation.keys import KEYED_TYPES, KEYS, PER_KEY, RATE_PER_KEY, Star
 from tests.simulation.machine import Machine
 from tests.simulation.scenario import Scenario
 from tests.simulation.together import EVERYTHING
-from tests.simulation.weights import HEAVIEST, UNIT_RATES, UNITS, WEIGHED
+from tests.simulation.weights import HEAVIEST, UNIT_BURSTS, UNIT_RATES, UNITS, WEIGHED
 
 UNREGISTERED: Final = "stranger"
 """No task code runs tasks of this type."""
@@ -166,7 +166,9 @@ class TaskCode:
                 name,
                 weight="units",
                 units_in_flight=UNITS.get(name),
-                rate_limit=None if rate is None else Rate(rate, of="units"),
+                rate_limit=None
+                if rate is None
+                else Rate(rate, of="units", burst=UNIT_BURSTS[name]),
             )(run)
         for name in KEYED_TYPES:
             registry.task(name, per_key=PER_KEY.get(name), rate_per_key=RATE_PER_KEY.get(name))(run)

@@ -49,17 +49,20 @@ class Together:
         now: Callable[[], int],
         caps: Mapping[str, int],
         rates: Mapping[str, float],
+        bursts: Mapping[str, float],
         heaviest: Mapping[str, int],
         skew: float,
         smooth: bool,
         tell: Callable[[str], None],
     ) -> None:
         """``caps``: tasks at a time; ``rates``: starts per second; by type, or of all. ``now``: the
-        true time. ``heaviest``: of the types of which units count, the most that a task weighs.
+        true time. ``bursts``: the tokens of a rate that may be saved, unless a second's worth.
+        ``heaviest``: of the types of which units count, the most that a task weighs.
         ``skew``: seconds by which two clocks may differ. ``smooth``: whether nothing goes wrong."""
         self._now = now
         self._caps = caps
         self._rates = rates
+        self._bursts = bursts
         self._heaviest = heaviest
         self._skew = skew
         self._tell = tell
@@ -174,6 +177,7 @@ class Together:
 
     def _starts_one(self, limit: str, task_id: str, weight: int) -> None:
         now, rate, number = self._now(), self._rates[limit], 0
+        burst = self._bursts.get(limit, max(1.0, rate))
         starts = self._starts[limit]
         starts.append((now, weight))
         for since, units in reversed(starts):
@@ -181,7 +185,7 @@ class Together:
                 break
             number += units
             span = (now - since + LEEWAY) / MICROSECONDS + self._skew
-            if number > rate * span + max(1.0, rate) + self._most_owed(limit) + 1e-6:
+            if number > rate * span + burst + self._most_owed(limit) + 1e-6:
                 raise Violation(
                     f"began as one of {number} of {limit!r} in {span:.2f} s, which may be "
                     f"{rate:g} in a second",

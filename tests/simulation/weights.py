@@ -7,5 +7,7 @@ UNITS: Final = {"weighed": 6}
 UNIT_RATES: Final = {"weighed-pace": 5.0}
 """Units per second, likewise."""
 WEIGHED: Final = (*UNITS, *UNIT_RATES)
+UNIT_BURSTS: Final = {"weighed-pace": 12.0}
+"""Units that may start at once after a quiet time."""
 HEAVIEST: Final = 5
 """Units that a task weighs at the most."""

@@ -28,7 +28,7 @@ from tests.simulation.rules import Rules
 from tests.simulation.scenario import CALM, Scenario
 from tests.simulation.together import Together
 from tests.simulation.trace import Trace
-from tests.simulation.weights import HEAVIEST, WEIGHED
+from tests.simulation.weights import HEAVIEST, UNIT_BURSTS, WEIGHED
 from tests.virtual.scheduler import Scheduler
 
 TICK: Final = 2.0
@@ -61,6 +61,7 @@ class World:
             now=lambda: self.scheduler.time,
             caps=caps,
             rates=rates,
+            bursts=UNIT_BURSTS,
             heaviest=dict.fromkeys(WEIGHED, HEAVIEST),
             skew=2 * scenario.worker_skew,
             smooth=replace(scenario.faults, breaker=0, index_lag=CALM.index_lag) == CALM,

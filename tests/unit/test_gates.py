@@ -111,6 +111,21 @@ def test_a_rate_lets_a_seconds_worth_through_at_once_and_then_its_rate():
     assert taken(rate, host, 100) == 1
 
 
+@pytest.mark.parametrize(("burst", "at_once"), [(1, 1), (12, 12)])
+def test_a_burst_says_how_many_start_at_once_after_a_quiet_time_and_then_the_rate_holds(
+    burst, at_once
+):
+    host = ManualHost()
+    rate = Bucket(5, now=host.monotonic(), burst=burst)
+    for quiet in (0, 60):
+        host.advance(quiet)
+        assert taken(rate, host, 100) == at_once
+        host.advance(0.19)
+        assert taken(rate, host, 100) == 0
+        host.advance(0.02)
+        assert taken(rate, host, 100) == 1
+
+
 def test_a_start_that_is_undone_can_be_made_again_and_late_lets_no_two_begin_together():
     host = ManualHost()
     rate = Bucket(0.5, now=host.monotonic())

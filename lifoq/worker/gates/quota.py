@@ -19,8 +19,12 @@ def make(setup: ProcessDependencies, kind: TaskType | None) -> Quota:
     if kind is None:
         shared = SharedLimit(in_flight=settings.total_in_flight, rate=settings.rate_limit)
     else:
-        starts = next((rate.per_second for rate in kind.rates if rate.of is None), None)
-        shared = SharedLimit(in_flight=kind.in_flight, rate=starts)
+        rate = next((rate for rate in kind.rates if rate.of is None), None)
+        shared = SharedLimit(
+            in_flight=kind.in_flight,
+            rate=None if rate is None else rate.per_second,
+            burst=None if rate is None else rate.burst,
+        )
     return Quota(
         "" if kind is None else kind.name,
         shared,

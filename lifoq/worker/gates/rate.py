@@ -14,8 +14,8 @@ from lifoq.worker.handlers.registry import TaskType
 
 
 class Bucket(Gate):
-    """A token bucket: it gains ``rate`` tokens per second, and holds one second's worth (at least
-    1).
+    """A token bucket: it gains ``rate`` tokens per second, and holds ``burst`` of them, by default
+    one second's worth (at least 1).
 
     A task passes while there is a whole token, and takes as many as it weighs. So the bucket may
     owe tokens, and the next task waits until they are paid. Were a heavy task to wait until all of
@@ -27,6 +27,7 @@ class Bucket(Gate):
         rate: float,
         *,
         now: int,
+        burst: float | None = None,
         said: str = "",
         weigh: Callable[[Candidate], int] | None = None,
     ) -> None:
@@ -34,7 +35,7 @@ class Bucket(Gate):
         ``weigh``: tells the tokens that a task takes; None: each takes one."""
         check_rate("rate", rate)
         self._rate = rate
-        self._burst = max(1.0, rate)
+        self._burst = burst or max(1.0, rate)
         self._tokens = self._burst
         self._filled_at = now
         self._said = said
@@ -120,6 +121,7 @@ def make(setup: ProcessDependencies, kind: TaskType | None) -> Gate:
         Bucket(
             rate.per_second,
             now=now,
+            burst=rate.burst,
             said=f"task type {kind.name} starts {rate}",
             weigh=None if rate.of is None else kind.weight_of,
         )

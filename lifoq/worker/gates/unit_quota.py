@@ -121,6 +121,7 @@ def _limit_of(kind: TaskType) -> SharedLimit:
     return SharedLimit(
         in_flight=kind.units_in_flight,
         rate=None if rate is None else rate.per_second,
+        burst=None if rate is None else rate.burst,
         unit=kind.weight,
         most_owed=0.0 if rate is None else max(rate.number * OWED, rate.per_second),
     )

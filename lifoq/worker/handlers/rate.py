@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
-from lifoq.basics.numbers import check_rate
+from lifoq.basics.numbers import MOST, check_rate
 from lifoq.errors import InvalidInput
 
 Per = Literal["second", "minute", "hour"]
@@ -14,7 +14,7 @@ SECONDS: Final[dict[str, int]] = {"second": 1, "minute": 60, "hour": 3_600}
 @dataclass(frozen=True)
 class Rate:
     """A rate limit of a task type: so many tasks that start, or so many units of their weights, in
-    a second, a minute or an hour. It is kept evenly, not by the clock's minutes.
+    a second, a minute or an hour. It is kept evenly, not by the clock's minutes: a token bucket.
 
     Examples:
         >>> from lifoq import Rate, task
@@ -29,6 +29,9 @@ class Rate:
     """The time in which so many start: ``"second"``, ``"minute"`` or ``"hour"``."""
     of: str | None = field(default=None, kw_only=True)
     """The unit that is counted, as the type's ``weight`` names it; None counts tasks."""
+    burst: float | None = field(default=None, kw_only=True)
+    """The tasks or units that may start at once after a quiet time, at least 1: 15,000, say, where
+    an API lets through what was spared for ten seconds. None: a second's worth, at least 1."""
 
     def check(self, name: str) -> None:
         """Raise InvalidInput where the rate is out of bounds. ``name``: of the field that has
@@ -38,6 +41,9 @@ class Rate:
         if isinstance(self.number, bool) or not isinstance(self.number, int | float):
             check_rate(name, self.number)
         check_rate(name, self.per_second)
+        if self.burst is not None and not _is_burst(self.burst):
+            problem = f"must be a number from 1 to {MOST:,}, or None for a second's worth"
+            raise InvalidInput(f"{name}.burst", self.burst, problem)
 
     @property
     def seconds(self) -> int:
@@ -51,6 +57,10 @@ class Rate:
 
     def __str__(self) -> str:
         return f"{self.number:,.10g} {self.of or 'tasks'} per {self.per}"
+
+
+def _is_burst(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 1 <= value <= MOST
 
 
 RateLimit = float | Rate | tuple[float | Rate, ...]

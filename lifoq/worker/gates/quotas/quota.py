@@ -80,7 +80,7 @@ class RateShards(Bucket):
         if self._tokens < 0:
             self._tokens *= min(1.0, shards / max(1, self._shards))
         self._shards = shards
-        self._rate, self._burst = self._shared.gain(shards), self._shared.burst(shards)
+        self._rate, self._burst = self._shared.gain(shards), self._shared.room(shards)
         self._tokens = min(self._burst, self._tokens + tokens)
 
     def owes(self, tokens: float, now: int) -> None:
