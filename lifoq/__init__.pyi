@@ -28,8 +28,8 @@ from lifoq.errors import WaitTimeout as WaitTimeout
 from lifoq.errors import WrongStatus as WrongStatus
 from lifoq.health.pressure import Pressure as Pressure
 from lifoq.health.statistics import QueueStats as QueueStats
-from lifoq.items.history import Ended as Ended
-from lifoq.items.history import PastAttempt as PastAttempt
+from lifoq.items.attempt_history import Ended as Ended
+from lifoq.items.attempt_history import PastAttempt as PastAttempt
 from lifoq.items.lifetimes import Lifetimes as Lifetimes
 from lifoq.items.packed import Large as Large
 from lifoq.items.schema import Status as Status

@@ -12,8 +12,8 @@ from lifoq.basics import jsontext
 from lifoq.basics.host import microseconds
 from lifoq.basics.numbers import LONGEST, check_rate, check_seconds
 from lifoq.errors import InvalidInput
+from lifoq.items.put_terms import Door, at
 from lifoq.items.task import IfExists, NewTask, accept
-from lifoq.items.terms import Door, at
 from lifoq.schedules.event import event_of, task_id
 from lifoq.schedules.when import check_expression, check_time_zone
 from lifoq_cdk import known, limits

@@ -15,8 +15,8 @@ import lifoq
 from lifoq import environment as variables
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
+from lifoq.items.put_terms import check_name
 from lifoq.items.schema import MAX_TYPE_BYTES
-from lifoq.items.terms import check_name
 from lifoq.metrics import Metric
 from lifoq_cdk import known
 from lifoq_cdk.findings import accept, accept_wildcard

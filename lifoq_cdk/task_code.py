@@ -15,8 +15,8 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from lifoq.aws import client_choice as own
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
+from lifoq.items.put_terms import check_name
 from lifoq.items.schema import MAX_TYPE_BYTES
-from lifoq.items.terms import check_name
 from lifoq.targets.configured import Target, encode
 from lifoq_cdk.findings import SIX_CHARACTERS, accept_secret, accept_wildcard, allow
 from lifoq_cdk.packaged import architecture_of

@@ -11,8 +11,8 @@ from typing import IO, Any, Final
 import click
 
 from lifoq.errors import InvalidInput, LifoqError
+from lifoq.items.put_terms import Choice, Count, Door, Moment, Seconds, SecondsOrMoment, Term, at
 from lifoq.items.task import NewTask
-from lifoq.items.terms import Choice, Count, Door, Moment, Seconds, SecondsOrMoment, Term, at
 from lifoq.store.puts import PutOutcome
 from lifoq_cli import completion, known, moments, options, statuses, tasks
 from lifoq_cli.progress import progress

@@ -12,7 +12,7 @@ from lifoq.basics.numbers import check_count
 from lifoq.basics.shown import harmless
 from lifoq.basics.times import iso
 from lifoq.client.queue import Queue
-from lifoq.items.terms import Door, at
+from lifoq.items.put_terms import Door, at
 from lifoq.schedules import when as times
 from lifoq.schedules.schedule import Schedule
 from lifoq.schedules.schedules import Schedules

@@ -24,12 +24,12 @@ from lifoq.errors import (
     WaitTimeout,
     WrongStatus,
 )
-from lifoq.items.history import Ended
+from lifoq.items.attempt_history import Ended
 from lifoq.items.schema import SMOKE_TYPE, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskFailed
 from lifoq.metrics import DIMENSION, NAMESPACE, Metric, service
-from lifoq.operating.account import Account
+from lifoq.operating.aws_account import Account
 from lifoq.operating.processing import Processing
 from lifoq_cli import completion, moments, options, signals, statuses
 from lifoq_cli.progress import progress

@@ -11,8 +11,8 @@ from rich.table import Table
 from lifoq.basics.host import MICROSECONDS
 from lifoq.basics.shown import harmless
 from lifoq.basics.times import iso
-from lifoq.items import terms
-from lifoq.items.history import PastAttempt
+from lifoq.items import put_terms
+from lifoq.items.attempt_history import PastAttempt
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
 from lifoq_cli import moments
@@ -48,7 +48,7 @@ def as_json(task: Task) -> dict[str, Any]:
         attempt["ended_at"] = iso(attempt["ended_at"])
         if attempt["taken_at"] is not None:
             attempt["taken_at"] = iso(attempt["taken_at"])
-    found |= {term.name: task.terms.get(term) for term in terms.SHOWN}
+    found |= {term.name: task.terms.get(term) for term in put_terms.SHOWN}
     found["ttl"] = iso(task.ttl * MICROSECONDS)
     return {name: value for name, value in found.items() if value not in (None, ())}
 

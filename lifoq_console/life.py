@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lifoq.items import history
-from lifoq.items.history import Ended, PastAttempt
+from lifoq.items import attempt_history
+from lifoq.items.attempt_history import Ended, PastAttempt
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
 
@@ -117,7 +117,8 @@ def _past(past: PastAttempt) -> Stretch:
         outcome=outcome,
         error_type=past.error_type,
         message=past.message,
-        is_cut=kept > history.MAX_ERROR_BYTES - 4,  # a character more may have had four bytes
+        is_cut=kept
+        > attempt_history.MAX_ERROR_BYTES - 4,  # a character more may have had four bytes
     )
 
 
@@ -126,7 +127,7 @@ def _between(
 ) -> Iterator[Stretch]:
     """Yield attempts, and before, between and after them the waits."""
     at, ended = task.enqueued_at, None
-    if len(task.history) == history.MOST and at < attempts[0][0].start:
+    if len(task.history) == attempt_history.MOST and at < attempts[0][0].start:
         forgotten = "waits, and attempts that are no longer kept"
         yield Stretch(shows="backoff", title=forgotten, start=at, end=attempts[0][0].start)
         at = attempts[0][0].start

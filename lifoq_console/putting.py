@@ -11,9 +11,19 @@ from lifoq.client.listing import Wanted
 from lifoq.client.queue import Queue
 from lifoq.errors import InvalidInput
 from lifoq.items.packed import Large
+from lifoq.items.put_terms import (
+    Choice,
+    Count,
+    Door,
+    Json,
+    Moment,
+    Seconds,
+    SecondsOrMoment,
+    Term,
+    at,
+)
 from lifoq.items.schema import SMOKE_TYPE, Status
 from lifoq.items.task import NewTask, Task
-from lifoq.items.terms import Choice, Count, Door, Json, Moment, Seconds, SecondsOrMoment, Term, at
 from lifoq_cli import moments
 from lifoq_console import words
 from lifoq_console.sample import sample

@@ -9,8 +9,8 @@ from lifoq.items.schema import Preview
 from lifoq.store.candidate import Candidate
 from lifoq.store.memory import MemoryTable
 from lifoq.store.store import Store
-from lifoq.worker.gates.dependencies import ProcessDependencies
 from lifoq.worker.gates.gates import Gates
+from lifoq.worker.gates.setup import ProcessSetup
 from lifoq.worker.handlers.registry import Registry
 
 
@@ -33,7 +33,7 @@ def gates_of(
     for name, terms in kinds:
         registry.task(name, **terms)(lambda _payload, _context: None)
     return Gates(
-        ProcessDependencies(
+        ProcessSetup(
             store=store or Store(MemoryTable(), host=host),
             registry=registry,
             settings=WorkerSettings(**settings),

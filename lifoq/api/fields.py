@@ -11,10 +11,20 @@ from lifoq.basics.numbers import LONGEST, MOST
 from lifoq.client.listing import LISTED
 from lifoq.ends.end import Ending
 from lifoq.health.statistics import QueueStats
-from lifoq.items import terms, traceparent
+from lifoq.items import put_terms, traceparent
+from lifoq.items.put_terms import (
+    Choice,
+    Count,
+    Door,
+    Json,
+    Seconds,
+    SecondsOrMoment,
+    Term,
+    Text,
+    Trace,
+)
 from lifoq.items.schema import MAX_ID_BYTES, Status
 from lifoq.items.task import Task
-from lifoq.items.terms import Choice, Count, Door, Json, Seconds, SecondsOrMoment, Term, Text, Trace
 from lifoq.store.table import Count as Counted
 
 Schema = dict[str, Any]
@@ -89,7 +99,7 @@ def _sent(term: Term) -> Schema:
 
 
 TERMS: Final[Mapping[str, Sent]] = {
-    term.at(Door.HTTP): Sent(term.name, _sent(term)) for term in terms.at(Door.HTTP)
+    term.at(Door.HTTP): Sent(term.name, _sent(term)) for term in put_terms.at(Door.HTTP)
 }
 """The terms that a task to be put can have."""
 FILTERS: Final[Mapping[str, Sent]] = {
@@ -145,7 +155,7 @@ SUMMARY: Final[Mapping[str, Told]] = {
     "id": Told(lambda task, _: task.task_id, TEXT, always=True),
     "type": Told(lambda task, _: task.task_type, TEXT, always=True),
     "status": Told(_status, {"type": "string", "enum": [*Status, Ending.SHED]}, always=True),
-    **{term.at(Door.HTTP): _term(term) for term in terms.SHOWN},
+    **{term.at(Door.HTTP): _term(term) for term in put_terms.SHOWN},
     "attempts": Told(lambda task, _: task.attempts, COUNT, always=True),
     "enqueuedAt": _time("enqueued_at", always=True),
     "deadline": _time("expires_at", always=True),

@@ -11,6 +11,7 @@ from lifoq.basics.jsontext import is_text
 from lifoq.basics.numbers import seconds
 from lifoq.errors import DamagedTask, InvalidInput
 from lifoq.items.change import is_number
+from lifoq.items.put_terms import check_name
 from lifoq.items.schema import (
     MAX_ID_BYTES,
     MAX_TASK_KEY_BYTES,
@@ -20,7 +21,6 @@ from lifoq.items.schema import (
     Status,
 )
 from lifoq.items.task import Duration, Task
-from lifoq.items.terms import check_name
 from lifoq.store.reads import Reads
 from lifoq.store.table import Cursor
 

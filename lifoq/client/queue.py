@@ -23,6 +23,7 @@ from lifoq.health.pressure import Pressure
 from lifoq.health.statistics import CAP, QueueStats, measure
 from lifoq.items.change import Put
 from lifoq.items.lifetimes import Lifetimes
+from lifoq.items.put_terms import check_name
 from lifoq.items.schema import (
     MAX_KEY_BYTES,
     MAX_TABLE_NAME_BYTES,
@@ -31,7 +32,6 @@ from lifoq.items.schema import (
     Status,
 )
 from lifoq.items.task import Duration, NewTask, Task
-from lifoq.items.terms import check_name
 from lifoq.store.puts import PutOutcome
 from lifoq.store.store import Store
 from lifoq.store.table import Count

@@ -14,10 +14,10 @@ from lifoq.errors import (
     TaskShed,
     WaitTimeout,
 )
+from lifoq.items.put_terms import check_name
 from lifoq.items.schema import MAX_KEY_BYTES, Status
 from lifoq.items.task import Task
 from lifoq.items.task_error import TaskError, TaskFailed
-from lifoq.items.terms import check_name
 from lifoq.store.store import Store
 
 FIRST_POLL: Final = 0.1

@@ -12,8 +12,8 @@ from jmespath.exceptions import JMESPathError
 from lifoq.basics import jsontext
 from lifoq.errors import InvalidInput
 from lifoq.ingest.message import Message
+from lifoq.items.put_terms import Count, Door, Seconds, SecondsOrMoment, Term, Text, Trace, at
 from lifoq.items.task import NewTask
-from lifoq.items.terms import Count, Door, Seconds, SecondsOrMoment, Term, Text, Trace, at
 from lifoq.items.traceparent import if_one
 
 SEEN: Final = "body, attributes and message"

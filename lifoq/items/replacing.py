@@ -11,6 +11,7 @@ as the repeat of one whose answer was lost, replaces no newer one.
 
 from typing import Final
 
+from lifoq.items.attempt_history import Ended, PastAttempt, added
 from lifoq.items.change import (
     AtMost,
     Change,
@@ -25,7 +26,6 @@ from lifoq.items.change import (
     StatusIs,
     Value,
 )
-from lifoq.items.history import Ended, PastAttempt, added
 from lifoq.items.schema import TERMINAL, WAITING, Status
 from lifoq.items.schema import Attribute as A
 from lifoq.items.task import Task

@@ -10,6 +10,7 @@ from lifoq.basics.host import microseconds
 from lifoq.basics.numbers import LONGEST
 from lifoq.errors import DamagedTask, InvalidInput
 from lifoq.items.packed import Large, unpack
+from lifoq.items.put_terms import CARRIED, PREVIEWED, RULES, SHOWN, Rule, Term, Text, is_name
 from lifoq.items.schema import (
     ATTRIBUTE_TYPES,
     IMPOSSIBLE,
@@ -24,10 +25,9 @@ from lifoq.items.schema import (
     Status,
 )
 from lifoq.items.task_error import TaskError
-from lifoq.items.terms import CARRIED, PREVIEWED, RULES, SHOWN, Rule, Term, Text, is_name
 
 if TYPE_CHECKING:
-    from lifoq.items.history import History  # not where no attempt has failed
+    from lifoq.items.attempt_history import History  # not where no attempt has failed
 
 _PLACES: Final = (*CARRIED, *PREVIEWED)
 _PREVIEW: Final = tuple(place for _, _, place in PREVIEWED)
@@ -519,10 +519,10 @@ class _Reader:
             return ()
         if not isinstance(entries, list):
             raise self._wrong_type(Attribute.HISTORY, entries)
-        from lifoq.items import history  # noqa: PLC0415 - a cold start less to import
+        from lifoq.items import attempt_history  # noqa: PLC0415 - a cold start less to import
 
         try:
-            return history.read(entries)
+            return attempt_history.read(entries)
         except ValueError as error:
             raise self._damaged(f"history is not lifoq's ({error})") from error
 

@@ -474,7 +474,7 @@ def _cancelled(*, now: int, lifetimes: Lifetimes) -> dict[A, Value]:
 def _history(task: Task, ended: str, *, now: int, error: TaskError | None) -> dict[A, Value]:
     """A claimed task's history: nobody but its holder writes one, so it is as the claim found it.
     ``ended``: one of ``Ended``."""
-    from lifoq.items.history import Ended, PastAttempt, added  # noqa: PLC0415 - a cold start less to import
+    from lifoq.items.attempt_history import Ended, PastAttempt, added  # noqa: PLC0415 - a cold start less to import
 
     latest = PastAttempt(
         attempt=task.attempts,

@@ -7,10 +7,10 @@ from lifoq.basics.host import SYSTEM
 from lifoq.client import connection
 from lifoq.client.connection import Connection
 from lifoq.errors import LifoqError
-from lifoq.operating import deployment, pause_note
-from lifoq.operating.account import Account, NotAllowed
+from lifoq.operating import deployment, who_paused
+from lifoq.operating.aws_account import Account, NotAllowed
 from lifoq.operating.deployment import Deployment
-from lifoq.operating.pause_note import PauseNote
+from lifoq.operating.who_paused import PauseNote
 
 KICK: Final = "processing resumes"
 
@@ -58,7 +58,7 @@ class Processing:
         """The note of the pause, which names who paused the queue; None if nobody noted it, or this
         caller may not read the table."""
         try:
-            return pause_note.read(self._account, self._settings.table)
+            return who_paused.read(self._account, self._settings.table)
         except NotAllowed:
             return None
 
@@ -76,9 +76,9 @@ class Processing:
         pauses in need must not wait for a database.
         """
         self.hold()
-        note = pause_note.made_here(by, at=SYSTEM.now(), passing=passing)
+        note = who_paused.made_here(by, at=SYSTEM.now(), passing=passing)
         try:
-            pause_note.write(self._account, self._settings.table, note)
+            who_paused.write(self._account, self._settings.table, note)
         except LifoqError as error:
             log.warning("who paused the queue could not be noted: %s", error)
 
@@ -89,7 +89,7 @@ class Processing:
             "sns", "publish", TopicArn=self._settings.topics["process"], Message=KICK
         )
         try:
-            pause_note.remove(self._account, self._settings.table)
+            who_paused.remove(self._account, self._settings.table)
         except LifoqError as error:
             log.warning("the note of who paused the queue could not be deleted: %s", error)
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from lifoq.basics import jsontext
 from lifoq.errors import InvalidInput
+from lifoq.items.put_terms import Door, at
 from lifoq.items.task import IfExists, NewTask
-from lifoq.items.terms import Door, at
 
 LOAD: Final = "load"
 TERMS: Final = {term.at(Door.RECURRING): term.name for term in at(Door.RECURRING)}

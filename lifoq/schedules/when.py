@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any, Final
 
 from lifoq.errors import InvalidInput
+from lifoq.items.put_terms import duration
 from lifoq.items.task import Duration
-from lifoq.items.terms import duration
 from lifoq.schedules.expression import InvalidExpressionError, UnsupportedExpressionError, parse
 
 _FORM: Final = re.compile(r"(rate|cron|at)\([^()]+\)")

@@ -2,7 +2,7 @@
 
     producers   workers          sweep         operators         whoever looks
        │           │               │               │                  │
-      Puts   WorkerWrites    SweepWrites   OperatorWrites          Reads
+      Puts   AttemptWrites    SweepWrites   OperatorWrites          Reads
        └───────────┴───────────────┼───────────────┴──────────────────┘
                                StoreBase
                                    │

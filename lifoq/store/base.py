@@ -21,7 +21,7 @@ Write = Callable[[str, Change], None]
 
 class StoreBase:
     """One queue's table, for the operations on it. Each group of operations inherits from this
-    base: ``Puts`` (producers), ``WorkerWrites`` (workers), ``SweepWrites`` (the sweep),
+    base: ``Puts`` (producers), ``AttemptWrites`` (workers), ``SweepWrites`` (the sweep),
     ``OperatorWrites`` (clients and operators), ``Reads`` (whoever looks). ``Store`` is all of them
     together.
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
 from lifoq.items.change import Change, Item, is_number
+from lifoq.items.put_terms import is_name
 from lifoq.items.schema import MAX_TASK_KEY_BYTES, MAX_TYPE_BYTES, Attribute, Preview
 from lifoq.items.task import Task
-from lifoq.items.terms import is_name
 from lifoq.store.table import Cursor
 
 

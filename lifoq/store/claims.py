@@ -12,11 +12,11 @@ from lifoq.errors import StoreUnavailable
 from lifoq.items.change import Condition
 from lifoq.items.key_limit import KeyLimit
 from lifoq.items.task import Task
+from lifoq.store.attempt_writes import AttemptWrites
 from lifoq.store.candidate import Candidate
-from lifoq.store.worker_writes import WorkerWrites
 
 if TYPE_CHECKING:
-    from lifoq.store.key_starts import KeyStarts  # not at a cold start
+    from lifoq.store.last_key_starts import KeyStarts  # not at a cold start
 
 log = logging.getLogger("lifoq.claims")
 
@@ -43,7 +43,7 @@ class Claims:
     starts: "KeyStarts | None" = None
     """The last starts of keys that this process knows; None where no key has a limit."""
 
-    def __init__(self, store: WorkerWrites, *, host: Host, worker: str = "") -> None:
+    def __init__(self, store: AttemptWrites, *, host: Host, worker: str = "") -> None:
         """``worker``: the name of the process, with which the ids of its claims begin."""
         self._store = store
         self._host = host

@@ -29,10 +29,10 @@ from lifoq.items.change import (
 from lifoq.items.key_limit import KeyLimit
 from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import Task
+from lifoq.store.attempt_writes import AttemptWrites
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim, Claims, nothing
-from lifoq.store.key_starts import START_WITHIN, Keyed, KeyStarts
-from lifoq.store.worker_writes import WorkerWrites
+from lifoq.store.last_key_starts import START_WITHIN, Keyed, KeyStarts
 
 log = logging.getLogger("lifoq.keyed")
 
@@ -44,7 +44,7 @@ class KeyedClaims(Claims):
     """Claims with per-key limits: where a type has one, the claim of a task with a key writes a
     slot of that key, too."""
 
-    def __init__(self, store: WorkerWrites, *, host: Host, worker: str = "") -> None:
+    def __init__(self, store: AttemptWrites, *, host: Host, worker: str = "") -> None:
         super().__init__(store, host=host, worker=worker)
         self._table = store.table
         self.starts: KeyStarts = KeyStarts(host)

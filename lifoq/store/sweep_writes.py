@@ -8,10 +8,10 @@ import logging
 from lifoq.errors import ItemTooLarge
 from lifoq.items import transitions
 from lifoq.items.change import AtMost, Change, ConditionFailed, Item, Not, StatusIs
+from lifoq.items.put_terms import is_name
 from lifoq.items.schema import DUE_INDEX, MAX_TYPE_BYTES, STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.items.task import Task
 from lifoq.items.task_error import TaskError
-from lifoq.items.terms import is_name
 from lifoq.store.attempt_end import apply_end, fits, tells_of_cancellation
 from lifoq.store.base import StoreBase, reaching
 from lifoq.store.candidate import Candidate, candidate_of

@@ -12,8 +12,8 @@ from lifoq.items.schema import Attribute
 from lifoq.store.claims import Claims
 from lifoq.store.store import Store
 from lifoq.worker.backlog.newest_or_oldest_first import NewestOrOldestFirst
-from lifoq.worker.gates.dependencies import ProcessDependencies
 from lifoq.worker.gates.gates import Gates
+from lifoq.worker.gates.setup import ProcessSetup
 from lifoq.worker.handlers.attempts_and_timeout import timeout_of
 from lifoq.worker.handlers.registry import Registry
 from lifoq.worker.known_types import Types
@@ -64,9 +64,7 @@ class ProcessState:
         """Build the state. Raises InvalidInput for a task type that could never start."""
         name = host.new_id()[:12]
         gates = Gates(
-            ProcessDependencies(
-                store=store, registry=registry, settings=settings, host=host, name=name
-            )
+            ProcessSetup(store=store, registry=registry, settings=settings, host=host, name=name)
         )
         state = cls(
             store=store,

@@ -5,8 +5,8 @@ from unittest.mock import Mock
 import pytest
 
 from lifoq.errors import DamagedTask, InvalidInput, LeaseLost
+from lifoq.items.attempt_history import Ended
 from lifoq.items.change import Change, ConditionFailed, Item
-from lifoq.items.history import Ended
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, Task
 from lifoq.store.store import Store

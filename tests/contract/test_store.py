@@ -13,10 +13,10 @@ from lifoq.errors import (
     TaskNotFound,
     WrongStatus,
 )
-from lifoq.health import open_tasks
+from lifoq.health import open_tasks_of_workers
 from lifoq.health.statistics import measure
+from lifoq.items.attempt_history import Ended, PastAttempt
 from lifoq.items.change import AtMost, Change, ConditionFailed, GreaterThan
-from lifoq.items.history import Ended, PastAttempt
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import MAX_ITEM_BYTES, Attribute, Status
 from lifoq.items.task import NewTask, Task
@@ -527,8 +527,10 @@ def test_ages_count_from_when_a_task_entered_the_queue_behind_whatever_page_it_s
     host.advance(5)
     found = measure(store, now=store.now())
     assert (round(found.newest_waiting_seconds), round(found.oldest_waiting_seconds)) == (5, 215)
-    assert round(open_tasks.measure(store, frozenset({"a"})).oldest_waiting_seconds) == 215
-    assert open_tasks.measure(store, frozenset({"b"})).oldest_waiting_seconds == 0
+    assert (
+        round(open_tasks_of_workers.measure(store, frozenset({"a"})).oldest_waiting_seconds) == 215
+    )
+    assert open_tasks_of_workers.measure(store, frozenset({"b"})).oldest_waiting_seconds == 0
 
 
 def test_past_its_deadline_a_task_falls_back_and_is_counted_as_shed_all_the_same(store, host):

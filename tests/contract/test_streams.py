@@ -23,7 +23,7 @@ from lifoq import (
     WorkerSettings,
 )
 from lifoq.client import async_calls
-from lifoq.items.parts import checkpoint_of, parts_of
+from lifoq.items.parts_in_checkpoint import checkpoint_of, parts_of
 from lifoq.store.large_values import LargeValues, MemoryBlobs
 from lifoq.store.memory import MemoryTable
 from lifoq.store.store import Store

@@ -20,9 +20,7 @@ from lifoq.api import answers, fields, requests
 from lifoq.client.producer import Producer
 from lifoq.ingest.mapping import IngestMapping
 from lifoq.ingest.message import Message
-from lifoq.items.schema import Attribute, Preview
-from lifoq.items.task import IfExists, Task
-from lifoq.items.terms import (
+from lifoq.items.put_terms import (
     TERMS,
     Choice,
     Count,
@@ -37,6 +35,8 @@ from lifoq.items.terms import (
     Trace,
     at,
 )
+from lifoq.items.schema import Attribute, Preview
+from lifoq.items.task import IfExists, Task
 from lifoq.items.traceparent import EXAMPLE
 from lifoq.schedules import event as events
 from lifoq.schedules.memory import MemoryGroup

@@ -10,7 +10,7 @@ from doctest import DocTestParser
 from pathlib import Path
 from typing import Any, Final
 
-from lifoq.items.terms import TERMS
+from lifoq.items.put_terms import TERMS
 from tests.docs.public_names import (
     NOT_GIVEN,
     PAGES,

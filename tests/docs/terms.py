@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from lifoq.items.put_terms import TERMS, Door, Seconds, Term
 from lifoq.items.schema import Preview
-from lifoq.items.terms import TERMS, Door, Seconds, Term
 from lifoq_cdk import RecurringTask
 
 DOCS: Final = Path(__file__).parents[2] / "docs"

@@ -16,7 +16,7 @@ import pytest
 import lifoq
 import lifoq.testing
 from lifoq import REGISTRY
-from lifoq.items.terms import TERMS
+from lifoq.items.put_terms import TERMS
 from tests.docs import public_names, reference
 from tests.docs.public_names import LIBRARY, PAGES, ROOT, Row
 from tests.infrastructure.commands import run

@@ -23,8 +23,8 @@ from lifoq import (
     Store,
 )
 from lifoq.basics.host import OutOfThreads
+from lifoq.items.attempt_history import Ended
 from lifoq.items.change import Change, Item
-from lifoq.items.history import Ended
 from lifoq.items.schema import OWN_PREFIX
 from lifoq.store.memory import MemoryTable
 from lifoq.worker.handlers.backoff import Backoff

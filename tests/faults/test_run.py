@@ -25,8 +25,8 @@ from lifoq import (
 from lifoq.basics.host import MICROSECONDS, OutOfThreads
 from lifoq.errors import ItemTooLarge
 from lifoq.items import transitions
+from lifoq.items.attempt_history import Ended
 from lifoq.items.change import Change, Item
-from lifoq.items.history import Ended
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Attribute
 from lifoq.items.task_error import TaskError

@@ -28,12 +28,12 @@ from lifoq.ends.end import end_of
 from lifoq.environment import Environment, Variable
 from lifoq.errors import InvalidInput
 from lifoq.health import found_limits, pressure, sweep_note, worker_notes
-from lifoq.health.open_tasks import decode as long_groups
+from lifoq.health.open_tasks_of_workers import decode as long_groups
 from lifoq.ingest.mapping import IngestMapping
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import OWN_PREFIX, Status
 from lifoq.items.task import Task
-from lifoq.operating import pause_note
+from lifoq.operating import who_paused
 from lifoq.operating.deployment import Deployment
 from lifoq.schedules.event import new_task
 from lifoq.store.large_values import LargeValues, MemoryBlobs
@@ -100,7 +100,7 @@ def _notes(queue: Queue, now: int) -> dict[str, Any]:
         "starts": _plain(pressure.measure(queue.store, now=now)),
         "limits": _plain(found_limits.of(workers_item)),
         "workers": _plain(worker_notes.of(workers_item)),
-        "pause": _plain(pause_note.read(_PauseTable(queue), "the table")),
+        "pause": _plain(who_paused.read(_PauseTable(queue), "the table")),
     }
 
 

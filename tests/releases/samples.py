@@ -22,7 +22,7 @@ from lifoq.items.quota_table import NONE, Amount, Renewal, SharedLimit
 from lifoq.items.schema import OWN_PREFIX, Attribute, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
-from lifoq.operating import pause_note
+from lifoq.operating import who_paused
 from lifoq.schedules.event import event_of
 from lifoq.store.keyed_claims import KeyedClaims
 from lifoq.store.large_values import LargeValues, MemoryBlobs
@@ -223,8 +223,8 @@ def _own(w: Writer) -> None:
             ),
         },
     )
-    paused = pause_note.PauseNote(by="lifoq pause", who="ada@laptop, process 1", at=now)
-    w.table.damage({"taskId": pause_note.ITEM, "payload": json.dumps(asdict(paused))})
+    paused = who_paused.PauseNote(by="lifoq pause", who="ada@laptop, process 1", at=now)
+    w.table.damage({"taskId": who_paused.ITEM, "payload": json.dumps(asdict(paused))})
 
 
 STEPS: Final[tuple[Callable[[Writer], None], ...]] = (

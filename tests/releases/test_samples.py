@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lifoq.api.fields import TERMS as HTTP_TERMS
-from lifoq.items.history import Ended
+from lifoq.items.attempt_history import Ended
 from lifoq.items.schema import OWN_PREFIX, Attribute, Preview, Status
 from lifoq.schedules.event import TERMS as SCHEDULED_TERMS
 from tests.infrastructure.deployments import ROOT, synthesized

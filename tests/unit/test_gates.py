@@ -21,13 +21,13 @@ from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.gates import gates, table
 from lifoq.worker.gates.busy_downstream import PROBE_AFTER
-from lifoq.worker.gates.dependencies import RunDependencies
 from lifoq.worker.gates.gate import Gate, Left
 from lifoq.worker.gates.gates import Gates, RunGates
 from lifoq.worker.gates.hours import Window
 from lifoq.worker.gates.quotas.renewals import Renewals
 from lifoq.worker.gates.quotas.state import RENEW_EVERY, RENEWAL_PATIENCE
 from lifoq.worker.gates.rate import Bucket
+from lifoq.worker.gates.setup import RunSetup
 from lifoq.worker.handlers.registry import TaskType
 from lifoq.worker.known_types import Types
 from tests.docs import waiting
@@ -202,7 +202,7 @@ class Claimed:
 
     def __init__(self) -> None:
         self.ids, self.keys = set(), {}
-        self.unsettled_calls, self.has_suspected_poison = 0, False
+        self.unwritten_outcomes, self.has_suspected_poison = 0, False
 
     def has(self, task_id, now):
         return task_id in self.ids
@@ -223,7 +223,7 @@ class World:
         kind_of = {kind.name: kind for kind in process.setup.registry}.get
         self.run = RunGates(
             process,
-            RunDependencies(
+            RunSetup(
                 process=process.setup,
                 kind_of=lambda name: kind_of(name) or kind_of("a"),
                 types=Types.of(process.setup.registry, process.setup.settings),
@@ -250,7 +250,7 @@ def fail_one(world):
 
 
 def settle_none(world):
-    world.claimed.unsettled_calls = 99
+    world.claimed.unwritten_outcomes = 99
 
 
 def poison(world):
@@ -269,9 +269,9 @@ SITUATIONS = [
     ("run_over", {}, lambda w: setattr(w, "over", "its time is over"), {}, "claims no more"),
     ("time_left", {}, lambda w: w.host.advance(90), {}, "less time left"),
     (
-        "unsettled_calls",
+        "unwritten_outcomes",
         {},
-        lambda w: setattr(w.claimed, "unsettled_calls", 99),
+        lambda w: setattr(w.claimed, "unwritten_outcomes", 99),
         {},
         "written slowly",
     ),
@@ -546,7 +546,7 @@ def renew_each(host, *sharers):
 
 
 def test_the_life_of_a_quota_is_as_the_gate_tells_it(store, host):
-    """The numbers are those of ``quotas/quota.py``, step by step."""
+    """The numbers are those of ``quotas/worker_quota.py``, step by step."""
     a, b = Sharer(store, host, in_flight=10, here=8), Sharer(store, host, in_flight=10)
     (quota_a,), (quota_b,) = a.quotas, b.quotas
     others = [a.gates.enter(row("b"), host.monotonic()) for _ in range(4)]

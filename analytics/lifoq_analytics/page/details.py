@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lifoq.basics.times import iso
-from lifoq.items.history import Ended
+from lifoq.items.attempt_history import Ended
 from lifoq_analytics import times
 from lifoq_analytics.page import words
 from lifoq_analytics.page.axes import Time

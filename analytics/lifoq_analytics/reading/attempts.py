@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lifoq.items.history import Ended
+from lifoq.items.attempt_history import Ended
 from lifoq_analytics.columns import fold
 
 LONGEST: Final = 10

@@ -10,5 +10,5 @@
 and whether the queue is believed to be empty. It begins with how a run decides that, and ends.
 ``when_to_promote`` is the same for tasks that fall due. ``newest_or_oldest_first`` chooses the end
 of the queue; within it the view goes by place, and by the excess of keys beyond their fair share.
-``claimed_tasks`` are those that the run has already.
+``tasks_of_this_run`` are those that the run has already.
 """

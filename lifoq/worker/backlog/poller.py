@@ -11,8 +11,8 @@ from lifoq.items.schema import Status
 from lifoq.store.candidate import Candidate, Candidates
 from lifoq.store.table import LARGEST_PAGE, Cursor
 from lifoq.worker.backlog.background_calls import BackgroundCalls, Poll, Shown, ShownBehind
-from lifoq.worker.backlog.claimed_tasks import ClaimedTasks
 from lifoq.worker.backlog.newest_or_oldest_first import NewestOrOldestFirst
+from lifoq.worker.backlog.tasks_of_this_run import TasksOfThisRun
 from lifoq.worker.backlog.view import BacklogView, SchedulingClass
 from lifoq.worker.backlog.when_to_poll_or_end import POLL_PATIENCE, Facts, Found, judge
 from lifoq.worker.gates.gates import RunGates
@@ -39,7 +39,7 @@ class Poller:
         clock: Callable[[], int],
         first_page: int,
         order: NewestOrOldestFirst,
-        claimed: ClaimedTasks[Any],
+        claimed: TasksOfThisRun[Any],
         woken_at: Callable[[], int],
         now: int,
     ) -> None:

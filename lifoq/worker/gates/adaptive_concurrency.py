@@ -8,8 +8,8 @@ from lifoq.store.candidate import Candidate
 from lifoq.worker.gates.adaptive.attempt_times import Sample
 from lifoq.worker.gates.adaptive.capacity_search import CapacitySearch
 from lifoq.worker.gates.adaptive.load_signal import LoadSignal
-from lifoq.worker.gates.dependencies import ProcessDependencies
 from lifoq.worker.gates.gate import Gate, Left
+from lifoq.worker.gates.setup import ProcessSetup
 from lifoq.worker.handlers.registry import TaskType
 
 
@@ -51,7 +51,7 @@ class AdaptiveLimit(Gate):
         return (self._epoch + now) / MICROSECONDS
 
 
-def make(setup: ProcessDependencies, kind: TaskType) -> AdaptiveLimit:
+def make(setup: ProcessSetup, kind: TaskType) -> AdaptiveLimit:
     """Make the gate of a task type."""
     most = setup.settings.in_flight
     return AdaptiveLimit(setup.host, kind.name, min(most, kind.in_flight or most))

@@ -11,8 +11,8 @@ from itertools import islice
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.basics.times import spoken
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.dependencies import RunDependencies
 from lifoq.worker.gates.gate import Gate
+from lifoq.worker.gates.setup import RunSetup
 from lifoq.worker.handlers.registry import TaskType, batch_size
 
 
@@ -56,6 +56,6 @@ class Batch(Gate):
         return f"its batch of {self._kind.batch} is not full yet; it waits {longest} at the most"
 
 
-def make(setup: RunDependencies, kind: TaskType) -> Batch:
+def make(setup: RunSetup, kind: TaskType) -> Batch:
     """Make the gate of a task type."""
     return Batch(kind, setup.rows_like, setup.clock)

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.dependencies import ProcessDependencies
 from lifoq.worker.gates.gate import Gate, Left
+from lifoq.worker.gates.setup import ProcessSetup
 from lifoq.worker.handlers.registry import TaskType
 
 PROBE_AFTER: Final = 100
@@ -67,6 +67,6 @@ class BusyDownstream(Gate):
             self._size, self._passed = self._size + 1, 0
 
 
-def make(setup: ProcessDependencies, kind: TaskType) -> BusyDownstream:
+def make(setup: ProcessSetup, kind: TaskType) -> BusyDownstream:
     """Make the gate of a task type."""
     return BusyDownstream(setup.host, kind.name)

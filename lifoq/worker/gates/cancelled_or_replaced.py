@@ -3,8 +3,8 @@ whose id was put anew as a task of another type, is handed back."""
 
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
-from lifoq.worker.gates.dependencies import RunDependencies
 from lifoq.worker.gates.gate import Gate
+from lifoq.worker.gates.setup import RunSetup
 
 
 class CancelledOrReplaced(Gate):
@@ -19,6 +19,6 @@ class CancelledOrReplaced(Gate):
         return claim.task.task_type == row.task_type and claim.task.cancel_asked is None
 
 
-def make(_setup: RunDependencies, _kind: None) -> CancelledOrReplaced:
+def make(_setup: RunSetup, _kind: None) -> CancelledOrReplaced:
     """Make the gate of a run."""
     return CancelledOrReplaced()

@@ -5,8 +5,8 @@ counts as refused until the run's end."""
 import math
 
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.dependencies import ClaimedFacts, RunDependencies
 from lifoq.worker.gates.gate import Gate
+from lifoq.worker.gates.setup import ClaimedFacts, RunSetup
 
 
 class ClaimedOrRefused(Gate):
@@ -22,6 +22,6 @@ class ClaimedOrRefused(Gate):
         return "this worker has it already, was just refused it, or has too little time left for it"
 
 
-def make(setup: RunDependencies, _kind: None) -> ClaimedOrRefused:
+def make(setup: RunSetup, _kind: None) -> ClaimedOrRefused:
     """Make the gate of a run."""
     return ClaimedOrRefused(setup.claimed)

@@ -6,8 +6,8 @@ from typing import Any
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.basics.times import spoken
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.dependencies import ProcessDependencies
 from lifoq.worker.gates.gate import Gate, Left
+from lifoq.worker.gates.setup import ProcessSetup
 from lifoq.worker.handlers.registry import TaskType
 
 
@@ -42,6 +42,6 @@ class Cooldown(Gate):
         self._opens_at = self._host.monotonic() + microseconds(self._seconds)
 
 
-def make(setup: ProcessDependencies, kind: TaskType) -> Cooldown:
+def make(setup: ProcessSetup, kind: TaskType) -> Cooldown:
     """Make the gate of a task type."""
     return Cooldown(setup.host, kind.name, kind.cooldown or 0.0)

@@ -4,8 +4,8 @@ with the reason."""
 import math
 
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.dependencies import RunDependencies
 from lifoq.worker.gates.gate import Gate
+from lifoq.worker.gates.setup import RunSetup
 
 
 class Damaged(Gate):
@@ -18,6 +18,6 @@ class Damaged(Gate):
         return f"its item is damaged: {row.damage}; the next poll puts it into FAILURE"
 
 
-def make(_setup: RunDependencies, _kind: None) -> Damaged:
+def make(_setup: RunSetup, _kind: None) -> Damaged:
     """Make the gate of a run."""
     return Damaged()

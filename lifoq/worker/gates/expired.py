@@ -5,8 +5,8 @@ import math
 from collections.abc import Callable
 
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.dependencies import RunDependencies
 from lifoq.worker.gates.gate import Gate
+from lifoq.worker.gates.setup import RunSetup
 
 
 class Expired(Gate):
@@ -22,6 +22,6 @@ class Expired(Gate):
         return "its deadline is over: it is shed, and DynamoDB deletes it in time"
 
 
-def make(setup: RunDependencies, _kind: None) -> Expired:
+def make(setup: RunSetup, _kind: None) -> Expired:
     """Make the gate of a run."""
     return Expired(setup.clock)

@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from lifoq.basics.host import MICROSECONDS, Host
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.dependencies import RunDependencies
 from lifoq.worker.gates.gate import Gate, Left
+from lifoq.worker.gates.setup import RunSetup
 
 MEMORY: Final = 30.0
 """Seconds after which what was used counts for a third (1/e)."""
@@ -132,7 +132,7 @@ class FairShare(Gate):
         self._shares.ends(token, self._host.monotonic(), seconds=left.seconds)
 
 
-def make(setup: RunDependencies, _kind: None) -> FairShare:
+def make(setup: RunSetup, _kind: None) -> FairShare:
     """Make the gate of a run."""
     shares = setup.process.from_run_to_run.setdefault("fair_share", FairShares())
     return FairShare(shares, setup.process.host)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from lifoq.basics.host import MICROSECONDS, Host
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
-from lifoq.worker.gates.dependencies import ProcessDependencies, RunDependencies
 from lifoq.worker.gates.gate import About, Gate, Left
+from lifoq.worker.gates.setup import ProcessSetup, RunSetup
 from lifoq.worker.gates.table import ROWS
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Gates:
     and beyond the end of the run. Thread-safe: the run enters, and the threads of handlers
     leave."""
 
-    def __init__(self, setup: ProcessDependencies) -> None:
+    def __init__(self, setup: ProcessSetup) -> None:
         self.setup = setup
         self.host: Host = setup.host
         self.lock = threading.Lock()
@@ -206,7 +206,7 @@ class RunGates:
     """The gates of one run, beside those of its process. Used by the thread of the run only, but
     for ``refuses``."""
 
-    def __init__(self, gates: Gates, setup: RunDependencies) -> None:
+    def __init__(self, gates: Gates, setup: RunSetup) -> None:
         self._gates = gates
         self._setup = setup
         settings = setup.process.settings

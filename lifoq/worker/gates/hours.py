@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 from lifoq.basics.host import MICROSECONDS
 from lifoq.errors import InvalidInput
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.dependencies import RunDependencies
 from lifoq.worker.gates.gate import Gate
+from lifoq.worker.gates.setup import RunSetup
 from lifoq.worker.handlers.registry import TaskType
 
 _TEXT: Final = re.compile(r"(\d\d:\d\d)-(\d\d:\d\d)(?: (\S+))?")
@@ -82,6 +82,6 @@ class Hours(Gate):
         return f"task type {self._kind.name} runs at {self._kind.hours} only"
 
 
-def make(setup: RunDependencies, kind: TaskType) -> Hours:
+def make(setup: RunSetup, kind: TaskType) -> Hours:
     """Make the gate of a task type."""
     return Hours(kind, setup.clock)

@@ -9,10 +9,10 @@ from lifoq.basics.host import MICROSECONDS, Host
 from lifoq.errors import KeyBusy
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
-from lifoq.store.key_starts import KeyStarts
-from lifoq.worker.gates.dependencies import ClaimedFacts, RunDependencies
+from lifoq.store.last_key_starts import KeyStarts
 from lifoq.worker.gates.gate import Gate
 from lifoq.worker.gates.key_slots import KeyPauses
+from lifoq.worker.gates.setup import ClaimedFacts, RunSetup
 from lifoq.worker.handlers.registry import TaskType
 
 
@@ -53,6 +53,6 @@ class KeyRate(Gate):
             self._pauses.begin(token, self._host.monotonic())
 
 
-def make(setup: RunDependencies, kind: TaskType) -> KeyRate:
+def make(setup: RunSetup, kind: TaskType) -> KeyRate:
     """Make the gate of a task type."""
     return KeyRate(kind.rate_per_key or 1.0, setup.claimed, setup.key_starts, setup.process.host)

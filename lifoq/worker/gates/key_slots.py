@@ -8,8 +8,8 @@ from typing import Any, Final
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.errors import KeyBusy
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.dependencies import ClaimedFacts, RunDependencies
 from lifoq.worker.gates.gate import Gate, Left
+from lifoq.worker.gates.setup import ClaimedFacts, RunSetup
 from lifoq.worker.handlers.registry import TaskType
 
 FIRST_KEY_PAUSE: Final = 0.5
@@ -81,6 +81,6 @@ class KeySlots(Gate):
             self._pauses.begin(token, self._host.monotonic())
 
 
-def make(setup: RunDependencies, kind: TaskType) -> KeySlots:
+def make(setup: RunSetup, kind: TaskType) -> KeySlots:
     """Make the gate of a task type."""
     return KeySlots(kind.per_key or 1, setup.claimed, setup.process.host)

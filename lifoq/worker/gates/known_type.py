@@ -4,8 +4,8 @@ workers that know them."""
 import math
 
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.dependencies import RunDependencies
 from lifoq.worker.gates.gate import Gate
+from lifoq.worker.gates.setup import RunSetup
 from lifoq.worker.known_types import Types
 
 
@@ -24,6 +24,6 @@ class KnownType(Gate):
         return f"the worker has no handler for task type {row.task_type}"
 
 
-def make(setup: RunDependencies, _kind: None) -> KnownType:
+def make(setup: RunSetup, _kind: None) -> KnownType:
     """Make the gate of a run."""
     return KnownType(setup.types)

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, cast
 
 from lifoq.items.quota_table import SharedLimit
 from lifoq.store.quota_tables import QuotaTables
-from lifoq.worker.gates.dependencies import ProcessDependencies
-from lifoq.worker.gates.quotas.quota import Quota
+from lifoq.worker.gates.quotas.worker_quota import Quota
+from lifoq.worker.gates.setup import ProcessSetup
 from lifoq.worker.handlers.registry import TaskType
 
 if TYPE_CHECKING:
     from lifoq.worker.gates.slots import Slots
 
 
-def make(setup: ProcessDependencies, kind: TaskType | None) -> Quota:
+def make(setup: ProcessSetup, kind: TaskType | None) -> Quota:
     """Make the gate of the queue's own limit, or of a task type's."""
     settings = setup.settings
     if kind is None:

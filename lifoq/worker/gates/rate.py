@@ -8,8 +8,8 @@ from typing import Any
 from lifoq.basics.host import MICROSECONDS
 from lifoq.basics.numbers import check_rate
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.dependencies import ProcessDependencies
 from lifoq.worker.gates.gate import Gate
+from lifoq.worker.gates.setup import ProcessSetup
 from lifoq.worker.handlers.registry import TaskType
 
 
@@ -111,7 +111,7 @@ class Buckets(Gate):
         return [bucket.weighed(took, weight, now) for bucket, took in pairs]
 
 
-def make(setup: ProcessDependencies, kind: TaskType | None) -> Gate:
+def make(setup: ProcessSetup, kind: TaskType | None) -> Gate:
     """Make the gate of the worker, or of a task type."""
     now = setup.host.monotonic()
     if kind is None:

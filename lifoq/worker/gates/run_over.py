@@ -4,8 +4,8 @@ has not answered for long, or the process can start no more."""
 import math
 
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.dependencies import ClaimingFacts, RunDependencies
 from lifoq.worker.gates.gate import Gate
+from lifoq.worker.gates.setup import ClaimingFacts, RunSetup
 
 
 class RunOver(Gate):
@@ -24,6 +24,6 @@ class RunOver(Gate):
         return f"the worker claims no more tasks: {self._run.claims_no_more(now)}"
 
 
-def make(setup: RunDependencies, _kind: None) -> RunOver:
+def make(setup: RunSetup, _kind: None) -> RunOver:
     """Make the gate of a run."""
     return RunOver(setup.claiming)

@@ -5,8 +5,8 @@ import math
 from typing import Any
 
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.dependencies import ProcessDependencies
 from lifoq.worker.gates.gate import Gate, Left
+from lifoq.worker.gates.setup import ProcessSetup
 from lifoq.worker.handlers.registry import TaskType
 
 
@@ -50,7 +50,7 @@ class Slots(Gate):
         return self.hung >= self.number
 
 
-def make(setup: ProcessDependencies, kind: TaskType | None) -> Slots:
+def make(setup: ProcessSetup, kind: TaskType | None) -> Slots:
     """Make the gate of the worker, or of a task type."""
     if kind is None:
         return Slots(setup.settings.in_flight, "the worker")

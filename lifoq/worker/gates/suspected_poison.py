@@ -4,8 +4,8 @@ kills this worker, too, no other is blamed for it."""
 import math
 
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.dependencies import ClaimedFacts, RunDependencies
 from lifoq.worker.gates.gate import Gate
+from lifoq.worker.gates.setup import ClaimedFacts, RunSetup
 from lifoq.worker.handlers.registry import TaskType
 
 
@@ -23,6 +23,6 @@ class SuspectedPoison(Gate):
         return "a worker has died with it, and another such task is at work: they run one by one"
 
 
-def make(setup: RunDependencies, _kind: TaskType) -> SuspectedPoison:
+def make(setup: RunSetup, _kind: TaskType) -> SuspectedPoison:
     """Make the gate of a task type."""
     return SuspectedPoison(setup.claimed)

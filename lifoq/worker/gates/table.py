@@ -83,7 +83,7 @@ ROWS: Final = (
         "no slot or thread can be had.",
     ),
     Row(
-        name="unsettled_calls",
+        name="unwritten_outcomes",
         about=About.WORKER,
         says="Too many calls are claimed and not settled: outcomes are written slowly.",
     ),

@@ -8,8 +8,8 @@ from lifoq.basics.times import spoken
 from lifoq.items.task import Task
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
-from lifoq.worker.gates.dependencies import RunDependencies
 from lifoq.worker.gates.gate import Gate
+from lifoq.worker.gates.setup import RunSetup
 from lifoq.worker.handlers.attempts_and_timeout import timeout_of
 from lifoq.worker.handlers.registry import TaskType
 
@@ -42,7 +42,7 @@ class TimeLeft(Gate):
         return now <= self._by - microseconds(self.seconds(task))
 
 
-def make(setup: RunDependencies, kind: TaskType) -> TimeLeft:
+def make(setup: RunSetup, kind: TaskType) -> TimeLeft:
     """Make the gate of a task type."""
     settings = setup.process.settings
     return TimeLeft(

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from lifoq.items.quota_table import NONE, Amount, SharedLimit
 from lifoq.store.candidate import Candidate
 from lifoq.store.quota_tables import QuotaTables
-from lifoq.worker.gates.dependencies import ProcessDependencies
-from lifoq.worker.gates.quotas.quota import Quota
+from lifoq.worker.gates.quotas.worker_quota import Quota
+from lifoq.worker.gates.setup import ProcessSetup
 from lifoq.worker.gates.units_in_flight import AwaitedTask
 from lifoq.worker.handlers.registry import TaskType
 
@@ -127,7 +127,7 @@ def _limit_of(kind: TaskType) -> SharedLimit:
     )
 
 
-def make(setup: ProcessDependencies, kind: TaskType) -> UnitQuota:
+def make(setup: ProcessSetup, kind: TaskType) -> UnitQuota:
     """Make the gate of a task type."""
     return UnitQuota(
         kind,

@@ -8,8 +8,8 @@ from typing import Any
 
 from lifoq.basics.host import MICROSECONDS
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.dependencies import ProcessDependencies
 from lifoq.worker.gates.gate import Gate, Left
+from lifoq.worker.gates.setup import ProcessSetup
 from lifoq.worker.handlers.registry import TaskType
 
 
@@ -144,6 +144,6 @@ class UnitsInFlight(Gate):
         return self.inside + self._kind.weight_of(row) <= self._most
 
 
-def make(setup: ProcessDependencies, kind: TaskType) -> UnitsInFlight:
+def make(setup: ProcessSetup, kind: TaskType) -> UnitsInFlight:
     """Make the gate of a task type."""
     return UnitsInFlight(kind, setup.store.now)

@@ -8,7 +8,7 @@ from lifoq.basics.host import MICROSECONDS, Host
 from lifoq.basics.numbers import check_count
 from lifoq.errors import BlocksOthers, Cancelled, LeaseLost
 from lifoq.items.task import Task
-from lifoq.store.worker_writes import WorkerWrites
+from lifoq.store.attempt_writes import AttemptWrites
 
 if TYPE_CHECKING:
     from lifoq.worker.handlers.async_handlers import AsyncHandlers  # not where nothing is async
@@ -32,7 +32,7 @@ class Context:
         self,
         *,
         task: Task,
-        store: WorkerWrites,
+        store: AttemptWrites,
         host: Host,
         lease: Callable[[], float],
         max_attempts: int,
@@ -81,7 +81,7 @@ class Context:
     @property
     def emitted(self) -> tuple[Any, ...]:
         """The parts that this task has emitted so far, those of earlier attempts first."""
-        from lifoq.items.parts import parts_of  # noqa: PLC0415 - not where nothing is emitted
+        from lifoq.items.parts_in_checkpoint import parts_of  # noqa: PLC0415 - not where nothing is emitted
 
         return tuple(parts_of(self.last_checkpoint) if not self._emitted else self._emitted.parts)
 

@@ -11,8 +11,8 @@ from lifoq.basics.host import microseconds
 from lifoq.errors import Busy, Fail, InvalidInput, Retry
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
+from lifoq.store.attempt_writes import MAX_FOLLOW_UPS, AttemptWrites
 from lifoq.store.candidate import Candidate
-from lifoq.store.worker_writes import MAX_FOLLOW_UPS, WorkerWrites
 from lifoq.worker.handlers.backoff import Backoff
 
 SOON: Final = 0.001
@@ -47,7 +47,7 @@ class Succeed:
     result: str
     follow_ups: Sequence[NewTask]
 
-    def write(self, store: WorkerWrites, task: Task) -> Candidate | None:
+    def write(self, store: AttemptWrites, task: Task) -> Candidate | None:
         """Write the success together with the follow-ups."""
         return store.succeed(task, self.result, self.follow_ups)
 
@@ -64,7 +64,7 @@ class TryAgain:
     alone: bool = False
     """True if the task shares no call of its handler with others from now on."""
 
-    def write(self, store: WorkerWrites, task: Task) -> Candidate | None:
+    def write(self, store: AttemptWrites, task: Task) -> Candidate | None:
         """The row, where the task waits in the queue again at once."""
         return store.retry(task, self.error, delay=self.delay, counts=self.counts, alone=self.alone)
 
@@ -75,7 +75,7 @@ class GiveUp:
 
     error: TaskError
 
-    def write(self, store: WorkerWrites, task: Task) -> Candidate | None:
+    def write(self, store: AttemptWrites, task: Task) -> Candidate | None:
         """Write the failure."""
         return store.fail(task, self.error)
 
@@ -87,7 +87,7 @@ class Cancel:
 
     error: TaskError | None
 
-    def write(self, store: WorkerWrites, task: Task) -> Candidate | None:
+    def write(self, store: AttemptWrites, task: Task) -> Candidate | None:
         """Write the end of the cancelled task."""
         return store.end_cancelled(task, self.error)
 

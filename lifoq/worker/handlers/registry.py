@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from lifoq.basics.numbers import check_count, check_rate, check_seconds
 from lifoq.errors import InvalidInput
 from lifoq.items.key_limit import KeyLimit
+from lifoq.items.put_terms import check_name
 from lifoq.items.schema import MAX_TYPE_BYTES
-from lifoq.items.terms import check_name
 from lifoq.store.candidate import Candidate
 from lifoq.worker.handlers.backoff import Backoff
 from lifoq.worker.handlers.context import Context

@@ -3,7 +3,7 @@
     ┌─ the thread of the run ───────────────────────────────────────────────────┐
     │ loop.Run: takes a message or waits for a timer, decides, makes no call    │
     │   may it start? RunGates        which is next? Poller                     │
-    │   when to poll? Facts           which tasks has it? ClaimedTasks          │
+    │   when to poll? Facts           which tasks has it? TasksOfThisRun        │
     │   can it go on? CircuitBreaker                                            │
     └──┬─────────────────────────────────────────────────────────────────▲──────┘
        │ starts a thread for each                             mailbox    │

@@ -33,14 +33,14 @@ from lifoq.worker.backlog.background_calls import (
     Shown,
     ShownBehind,
 )
-from lifoq.worker.backlog.claimed_tasks import ClaimedTasks
 from lifoq.worker.backlog.poller import Poller
+from lifoq.worker.backlog.tasks_of_this_run import TasksOfThisRun
 from lifoq.worker.backlog.when_to_poll_or_end import believed_at, next_poll
 from lifoq.worker.backlog.when_to_promote import Promotions
-from lifoq.worker.gates.dependencies import RunDependencies
 from lifoq.worker.gates.gate import Left
 from lifoq.worker.gates.gates import Pass, RunGates
 from lifoq.worker.gates.quotas.renewal_answer import RenewalAnswer
+from lifoq.worker.gates.setup import RunSetup
 from lifoq.worker.handlers.context import Context
 from lifoq.worker.handlers.registry import TaskType, batch_size
 from lifoq.worker.process_state import ProcessState
@@ -62,7 +62,7 @@ from lifoq.worker.run.tally import Tally
 
 if TYPE_CHECKING:
     from lifoq.health.worker_notes import Hold
-    from lifoq.worker.run.held_back import HeldBack
+    from lifoq.worker.run.why_tasks_wait import HeldBack
 
 RENEW_AGAIN: Final = 1.0
 """Seconds until a heartbeat that was not confirmed is sent again."""
@@ -143,7 +143,7 @@ class Run:
         self._promotions = Promotions.of_start(
             now, until=self._claim_until if self._linger else now
         )
-        self._claimed: ClaimedTasks[Attempt] = ClaimedTasks()
+        self._claimed: TasksOfThisRun[Attempt] = TasksOfThisRun()
         batches = (kind.batch or 1 for kind in process.registry)
         self._poller = Poller(
             self._calls,
@@ -173,8 +173,8 @@ class Run:
         self._held_back: HeldBack | None = None
         """Asks why tasks wait, from the first note on."""
 
-    def _gate_setup(self) -> RunDependencies:
-        return RunDependencies(
+    def _gate_setup(self) -> RunSetup:
+        return RunSetup(
             process=self._process.gates.setup,
             kind_of=self._kind,
             types=self._process.types,
@@ -576,7 +576,7 @@ class Run:
 
     def _why_tasks_wait(self, now: int, *, ended: bool) -> "tuple[Hold, ...]":
         if self._held_back is None:
-            from lifoq.worker.run.held_back import HeldBack  # noqa: PLC0415 - not at a cold start
+            from lifoq.worker.run.why_tasks_wait import HeldBack  # noqa: PLC0415 - not at a cold start
 
             self._held_back = HeldBack(self._process.store.now)
         return self._held_back.look(self._gates, self._poller.heads, now, ended=ended)

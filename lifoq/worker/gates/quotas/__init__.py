@@ -1,6 +1,6 @@
 """The protocol behind the gate of a quota: how workers divide a limit that holds over all of them.
 
-``quota`` is one worker's part of one limit, and begins with an example in numbers. ``state`` names
-its changes, ``demand`` is what its tasks used and asked for, ``renewals`` are the calls that keep
-it, and ``renewal_answer`` is their answer.
+``worker_quota`` is one worker's part of one limit, and begins with an example in numbers. ``state``
+names its changes, ``demand`` is what its tasks used and asked for, ``renewals`` are the calls that
+keep it, and ``renewal_answer`` is their answer.
 """

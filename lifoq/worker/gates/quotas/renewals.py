@@ -4,8 +4,8 @@ import math
 import threading
 from collections.abc import Callable, Collection
 
-from lifoq.worker.gates.quotas.quota import Quota
 from lifoq.worker.gates.quotas.renewal_answer import RenewalAnswer
+from lifoq.worker.gates.quotas.worker_quota import Quota
 
 
 class Renewals:

@@ -11,13 +11,13 @@ from lifoq.worker.handlers.registry import Registry, TaskType
 from lifoq.worker.settings import WorkerSettings
 
 if TYPE_CHECKING:
-    from lifoq.store.key_starts import KeyStarts
+    from lifoq.store.last_key_starts import KeyStarts
     from lifoq.worker.gates.gate import Gate
     from lifoq.worker.known_types import Types
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProcessDependencies:
+class ProcessSetup:
     """The parts of a process, for gates that live as long as it does."""
 
     store: Store
@@ -44,7 +44,7 @@ class ClaimedFacts(Protocol):
         ...
 
     @property
-    def unsettled_calls(self) -> int:
+    def unwritten_outcomes(self) -> int:
         """The calls of handlers whose tasks are not all settled."""
         ...
 
@@ -63,10 +63,10 @@ class ClaimingFacts(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunDependencies:
+class RunSetup:
     """The parts of one run, for gates that live as long as it does."""
 
-    process: ProcessDependencies
+    process: ProcessSetup
     kind_of: Callable[[str], TaskType]
     """The task type of a name, also of one that nobody has registered."""
     types: "Types"

@@ -30,7 +30,7 @@ MAX_FOLLOW_UPS = MAX_TRANSACTION - 1
 """Follow-up tasks that one success can put, since all go into one transaction."""
 
 
-class WorkerWrites(NewItems):
+class AttemptWrites(NewItems):
     """The operations of a worker on a task that it claims or has claimed.
 
     All but ``claim`` need the claim: they raise LeaseLost where it is lost, and Cancelled where

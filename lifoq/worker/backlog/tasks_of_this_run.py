@@ -7,7 +7,7 @@ from lifoq.basics.host import microseconds
 from lifoq.store.candidate import Candidate
 
 Attempt = TypeVar("Attempt")
-"""The run's type of an attempt. ClaimedTasks only keeps it."""
+"""The run's type of an attempt. TasksOfThisRun only keeps it."""
 CLAIM_PATIENCE: Final = 0.1
 """Seconds for which the next poll waits for the answers to claims: before, it would be shown the
 same rows again."""
@@ -24,7 +24,7 @@ class _Asked(NamedTuple):
     at: int
 
 
-class ClaimedTasks(Generic[Attempt]):
+class TasksOfThisRun(Generic[Attempt]):
     """Keeps tasks by their ids. Times are monotonic microseconds. Written by the thread of the run
     only; ``nothing`` may be read by any thread."""
 
@@ -113,7 +113,7 @@ class ClaimedTasks(Generic[Attempt]):
         return not self._asked and not self.in_flight
 
     @property
-    def unsettled_calls(self) -> int:
+    def unwritten_outcomes(self) -> int:
         """The calls of handlers whose tasks are not all settled."""
         return len(self._calls)
 

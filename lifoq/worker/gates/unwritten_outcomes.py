@@ -5,15 +5,15 @@ import math
 from typing import Final
 
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.dependencies import ClaimedFacts, RunDependencies
 from lifoq.worker.gates.gate import Gate
+from lifoq.worker.gates.setup import ClaimedFacts, RunSetup
 
 MOST: Final = 1.5
 """Calls per slot whose tasks are claimed and not all settled, at the most. More would take the
 processor's time and the connections from one another."""
 
 
-class UnsettledCalls(Gate):
+class UnwrittenOutcomes(Gate):
     """Opens once an outcome is written."""
 
     def __init__(self, claimed: ClaimedFacts, *, slots: int) -> None:
@@ -24,13 +24,13 @@ class UnsettledCalls(Gate):
         return self.poll_wait(now)
 
     def poll_wait(self, now: int) -> float:
-        return math.inf if self._claimed.unsettled_calls >= self._most else 0.0
+        return math.inf if self._claimed.unwritten_outcomes >= self._most else 0.0
 
     def why(self, row: Candidate, now: int) -> str:
-        number = self._claimed.unsettled_calls
+        number = self._claimed.unwritten_outcomes
         return f"outcomes are written slowly: {number} calls are claimed and not settled"
 
 
-def make(setup: RunDependencies, _kind: None) -> UnsettledCalls:
+def make(setup: RunSetup, _kind: None) -> UnwrittenOutcomes:
     """Make the gate of a run."""
-    return UnsettledCalls(setup.claimed, slots=setup.process.settings.in_flight)
+    return UnwrittenOutcomes(setup.claimed, slots=setup.process.settings.in_flight)
