@@ -33,6 +33,15 @@ def test_every_link_within_the_repository_leads_somewhere():
                 assert heading in _anchors(target), (document, link)
 
 
+def test_every_path_of_code_that_is_named_is_there():
+    folders = (folder for folder in ROOT.glob("[a-z]*/") if folder.name != "node_modules")
+    modules = [module for folder in folders for module in folder.rglob("*.py")]
+    places = [str(module) for module in modules]
+    for page in (*DOCUMENTS, *modules):
+        for path in re.findall(r"`([\w./-]+/\w+\.py)`", page.read_text()):
+            assert any(place.endswith(f"/{path}") for place in places), (page, path)
+
+
 def test_the_site_has_every_page_of_the_documents():
     shown = set(re.findall(r'"(docs/[^"]+\.md)"', (ROOT / "zensical.toml").read_text()))
     assert shown == {str(page.relative_to(ROOT)) for page in ROOT.glob("docs/**/*.md")}

@@ -31,6 +31,7 @@ from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Attribute
 from lifoq.items.task_error import TaskError
 from lifoq.testing.hosts import START
+from lifoq.worker.backlog.poller import Poller
 from lifoq.worker.gates.gates import Gates
 from lifoq.worker.run.attempt import Attempt
 from tests.virtual.bench import SLOW, Bench
@@ -500,6 +501,21 @@ def test_a_report_of_progress_that_fails_ends_the_run_once_its_tasks_are_settled
     # The quota was given back: another worker has all of it at once.
     bench.processor(bench.new_machine(), shared_limits=True, window=1).run()
     assert bench.statuses(ids) == {"SUCCESS": 3}
+
+
+# The end
+
+
+def test_a_run_polls_and_ends_as_the_example_of_when_to_poll_or_end_says(bench, monkeypatch):
+    polled, began, poll = [], bench.seconds, Poller.poll
+    monkeypatch.setattr(
+        Poller, "poll", lambda *terms: polled.append(bench.seconds - began) or poll(*terms)
+    )
+    bench.handle("a", 0.4)
+    bench.put_many("a", 2)
+    bench.run(in_flight=1, linger=0.2)
+    assert polled == pytest.approx([0, 0.41, 0.82, 0.825, 0.93], abs=1e-4)
+    assert bench.seconds - began == pytest.approx(1.03, abs=0.006)
 
 
 # Outcomes that cannot be written

@@ -19,6 +19,23 @@ How a run decides that the queue is empty, and ends:
 7. Only where this is not believed does the end of the run ask the index once more whether tasks
    wait. A tail call follows if some do.
 
+For example, two tasks of 0.4 s wait for a worker with one slot. ``linger`` is 0.2 s, and each call
+takes 5 ms (``tests/faults/test_run.py`` has it run so):
+
+    second  what happens                          facts                     next poll
+    0.000   the run begins                                                  at once
+    0.005   two rows: the first is started,       BLOCKED                   in 0.05 s; but there is
+            the other finds no slot                                         no slot before 0.410
+    0.410   the handler is back: a free slot      stirred                   at once
+    0.415   one row, which is started             STARTED                   no slot before 0.820
+    0.820   the handler is back                   stirred                   at once
+    0.825   no row. But the attempt was settled   NOTHING, not confirmed    at once
+            after this poll was sent
+    0.830   no row, and nothing has changed       NOTHING, confirmed,       in 0.1 s
+            since this poll was sent              empty since 0.830
+    0.935   no row                                NOTHING, confirmed        in 0.1 s
+    1.030   empty for 0.2 s: the run is over
+
 The index may lag by some tenths of a second. It may still show a task that was claimed: that is no
 news (``shows_claimed``), or costs one tail call (7). It may not yet show a task that was just put:
 the put's own kick finds that one, by this run while it lingers (6), or by the next.
