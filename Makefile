@@ -39,12 +39,10 @@ NUMBER ?= 60
 SEED ?=
 SUITE ?=
 NAMES ?=
-ORDER ?= $(shell date +%s)
+ORDER := $(or $(ORDER),$(shell date +%s))
 # What tests share is made in one process, and those come first which take longest (tests/conftest.py).
-SIDE_BY_SIDE := -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
-DRAWN_ORDER = --shuffle $(ORDER)
-# Tests of one deployment build on each other: a permission counts as used once a test has used it.
-SHUFFLED = $(addprefix tests/,unit contract functions aws faults)
+# Where no test rests on another, their order is drawn.
+SIDE_BY_SIDE = -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder --shuffle $(ORDER)
 
 .PHONY: help
 help: ## List the targets
@@ -115,7 +113,7 @@ bench: setup ## Run the benchmarks, write docs/performance.md (fifteen minutes; 
 # ── Check ─────────────────────────────────────────────────────────────────────────────────────────
 
 .PHONY: test
-test: setup ## Run the tests (some three minutes on two cores)
+test: setup ## Run the tests (some minutes on two cores; ORDER=n repeats an order that was drawn)
 	@exec python -m pytest $(SIDE_BY_SIDE)
 
 .PHONY: test-times
@@ -123,17 +121,13 @@ test-times: setup ## The same, and where their processor time goes, by room and 
 	@exec python -m tests.times -q $(SIDE_BY_SIDE)
 
 .PHONY: prove
-prove: chaos lower-bound marked shuffled ## What takes longer than make test (needs the network once)
+prove: chaos lower-bound marked ## What takes longer than make test (needs the network once)
 
 .PHONY: marked
 marked: setup ## Those of prove that are tests, alone
 	@python -m pytest -m prove tests/analytics/test_cluster.py  # six processes of its own
 	@exec python -m pytest -n auto --maxprocesses=2 --dist loadfile -m prove \
 		--ignore tests/analytics/test_cluster.py
-
-.PHONY: shuffled
-shuffled: setup ## Tests without a deployment in an order that is drawn (ORDER=n, told by the run)
-	@exec python -m pytest $(SIDE_BY_SIDE) $(DRAWN_ORDER) $(SHUFFLED)
 
 .PHONY: mutants
 mutants: setup ## What no test would notice, were the code changed (NUMBER=60, SEED=0; hours for many)

@@ -53,12 +53,17 @@ TOGETHER: Final = (
 )
 """Files that share what takes seconds to make: databases, the local cloud, the templates of the
 application, Spark. One process runs them, and so makes it once. The last two take long alone."""
+IN_ANY_ORDER: Final = tuple(
+    f"tests/{room}/" for room in ("unit", "contract", "functions", "aws", "faults")
+)
+"""Tests of one deployment build on each other: a permission counts as used once a test has used it.
+Here none does."""
 CASES = "cases of the fault matrix"
 """A property of a test: how many of them it ran."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    told = "Draw the order of the files, and of the tests in each; the same seed draws the same."
+    told = "Draw the order of the tests where none rests on another; the same seed draws the same."
     parser.addoption("--shuffle", type=int, metavar="SEED", help=told)
 
 
@@ -69,13 +74,14 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 @pytest.hookimpl(tryfirst=True)  # pytest then brings those together that share a costly fixture
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Let those begin that take longest, or draw the order."""
-    if (seed := config.getoption("shuffle")) is None:
-        items.sort(key=lambda item: _place(item.nodeid))
-        return
-    draw = random.Random(seed)
-    files = {item.path: draw.random() for item in items}
-    items.sort(key=lambda item: (files[item.path], draw.random()))
+    """Let those begin that take longest, and draw the order where that is asked for."""
+    if (seed := config.getoption("shuffle")) is not None:
+        draw = random.Random(seed)
+        files = {item.path: draw.random() for item in items}
+        drawn = [item for item in items if item.nodeid.startswith(IN_ANY_ORDER)]
+        others = [item for item in items if not item.nodeid.startswith(IN_ANY_ORDER)]
+        items[:] = others + sorted(drawn, key=lambda item: (files[item.path], draw.random()))
+    items.sort(key=lambda item: _place(item.nodeid))
 
 
 @pytest.hookimpl(optionalhook=True)
