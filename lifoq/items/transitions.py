@@ -333,9 +333,10 @@ def fall(*, created: int, preview: Mapping[str, Value], now: int) -> Change:
     since = created - int(str(preview[Preview.HEAD_START]))
     left = {name: value for name, value in preview.items() if name != Preview.HEAD_START}
     has_expired = AtMost(A.EXPIRES_AT, now)
-    as_seen = Equals(A.TASK_CREATED, created)  # a put of its id may have begun anew
+    # A put of its id may have begun anew, or an attempt since may have written into its preview.
+    as_seen = Equals(A.TASK_CREATED, created), Equals(A.PREVIEW, dict(preview))
     return Change(
-        when=(StatusIs(Status.PENDING), has_expired, as_seen),
+        when=(StatusIs(Status.PENDING), has_expired, *as_seen),
         set={A.TASK_CREATED: since, A.TASK_UPDATED: now, **({A.PREVIEW: left} if left else {})},
         remove=() if left else (A.PREVIEW,),
     )

@@ -60,7 +60,7 @@ class SweepWrites(StoreBase):
 
     def let_fall(self, row: Candidate) -> bool:
         """Take the head start from an expired task, so that it no longer lies ahead of living ones.
-        Return False if it no longer waits."""
+        Return False if it no longer waits, or has changed since the index showed it so."""
         change = transitions.fall(created=row.created, preview=row.preview, now=self.now())
         return self._applied(row.task_id, change)
 

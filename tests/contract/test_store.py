@@ -1,6 +1,6 @@
 """The store's promises to workers, the sweep and operators: transitions and their conditions."""
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from datetime import timedelta
 
 import pytest
@@ -560,6 +560,7 @@ def test_what_a_later_release_wrote_into_the_look_stays_whatever_becomes_of_the_
     (row,) = store.candidates(limit=2).rows
     assert (row.head_start, row.preview) == (60 * SECOND, later)
     host.advance(3_600)
+    assert not store.let_fall(replace(row, preview={"headStart": 60 * SECOND})), "it is an old row"
     assert store.let_fall(row)
     assert store.table.get("t")["preview"] == {"later": {"n": [1]}}
     assert place(store.get("t")) == 60

@@ -1,7 +1,7 @@
 """The poller: asks for pages of the backlog, and says which task is next."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, Final
@@ -71,9 +71,9 @@ class Poller:
         self._dead_lettered: set[str] = set()
         """Ids of damaged items that the run has dead-lettered. The index may show them for a
         while."""
-        self._falling: Iterable[str] = ()
-        """Ids of the expired tasks with a head start on the last first page. Their head start is
-        being taken; the index may show them for a while."""
+        self._falling: Mapping[str, Candidate] = {}
+        """The expired tasks with a head start on the last first page, by their ids. Their head
+        start is being taken; the index may show them for a while."""
 
         # About the latest poll: written when a page comes.
         self._has_read_behind = False
@@ -165,9 +165,9 @@ class Poller:
         before the tasks that can still run."""
         now = self._clock()
         fallen = {r.task_id: r for r in rows if r.head_start and r.expires_at <= now}
-        if new := [row for task_id, row in fallen.items() if task_id not in self._falling]:
+        if new := [row for task_id, row in fallen.items() if self._falling.get(task_id) != row]:
             self._calls.let_fall(new)
-        self._falling = fallen.keys()
+        self._falling = fallen
 
     # Saying
 
