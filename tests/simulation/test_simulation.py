@@ -9,7 +9,7 @@ from tests.simulation.run import run_seed, run_seeds, story
 
 
 def test_the_queue_keeps_its_word_under_every_seed():
-    # `make chaos` runs a thousand; so many show a fault that most schedules would.
+    # `make chaos` runs hundreds; so many show a fault that most schedules would.
     for result in run_seeds(range(16), processes=2):
         assert result.failure is None, story(result)
 
