@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from lifoq.basics.times import iso
-from lifoq_analytics.page import about, timeline
+from lifoq_analytics.page import about, charts, timeline
 
 SECOND = 1_000_000
 
@@ -46,6 +46,13 @@ def test_the_stretches_of_which_a_tenth_was_shed_are_overload_which_may_go_on():
     assert _overloads(known) == [(0.4, 0.8)]
     past = [0, 5, 5, 0, 0, 0, 0, 0, 0, 0]
     assert _overloads(past, shed_per_hour=9) == [(0.1, 0.3)]
+
+
+def test_two_places_are_a_line_and_one_alone_is_a_dot():
+    line, dots = charts._lines("ink", [[(0.1, 0.5)], [(0.2, 0.5), (0.3, 0.6)]])
+    assert (line.kind, dots.kind) == ("line", "dots")
+    assert line.path == charts._path([(0.2, 0.5), (0.3, 0.6)])
+    assert dots.path == charts._path([(0.1, 0.5), (0.1, 0.5)])
 
 
 def test_each_mark_stands_in_a_row_where_its_words_touch_no_others():

@@ -14,7 +14,10 @@ from tests.mutants.operators import Mutant
 from tests.mutants.trial import copy_of, verdicts
 
 ROOT = Path(__file__).parents[2]
-NEAR = ("unit", "contract", "cli", "functions", "faults", "analytics", "constructs", "simulation")
+NEAR = (
+    *("unit", "contract", "cli", "functions", "faults", "analytics", "constructs", "simulation"),
+    *("aws", "docs"),
+)
 
 
 @click.command()
