@@ -166,6 +166,7 @@ def test_bad_input_is_refused_by_its_name_and_no_schedule_is_made(world, refused
     [
         (partial(cron, "0 8 * *"), r"expression='0 8 \* \*': .*cron has six fields"),
         (partial(cron, "61 8 * * ? *"), r"expression=.*61 is not between 0 and 59"),
+        (partial(cron, "0-1-2 8 * * ? *"), r"expression=.*0-1-2 is no value, range or step"),
         (partial(cron, "0 8 * * * *"), r"one of the day of the month and the day of the week"),
         (partial(cron, 8), r"expression=8: must be text"),
         (partial(cron, f"{'1,' * 200}1 8 * * ? *"), r"is longer than the 256 characters"),

@@ -31,6 +31,7 @@ from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Attribute
 from lifoq.items.task_error import TaskError
 from lifoq.testing.hosts import START
+from lifoq.worker.backlog.background_calls import BackgroundCalls
 from lifoq.worker.backlog.poller import Poller
 from lifoq.worker.gates.gates import Gates
 from lifoq.worker.run.attempt import Attempt
@@ -481,6 +482,20 @@ def test_who_has_heard_that_its_task_is_cancelled_keeps_its_lease_while_it_clean
     assert bench.run(lease=30, heartbeat=5, task_timeout=90).cancelled == 1
     task = bench.task(task_id)
     assert (task.status, task.checkpoint, task.error) == (Status.CANCELLED, None, None)
+
+
+def test_a_damaged_item_that_the_index_goes_on_showing_is_dead_lettered_once_in_a_run(
+    bench, monkeypatch
+):
+    asked = []
+    monkeypatch.setattr(
+        BackgroundCalls, "dead_letter", lambda _, task_id, **_terms: asked.append(task_id)
+    )
+    bench.handle("a")
+    damaged = bench.put("a")
+    bench.table.damage({**bench.table.get(damaged), "preview": "no map"})
+    assert bench.run(window=5).claimed == 0
+    assert asked == [damaged]
 
 
 # A caller that fails

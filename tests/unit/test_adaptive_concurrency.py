@@ -152,6 +152,7 @@ def test_where_all_time_out_one_is_tried_at_a_time_and_afterwards_as_many_as_bef
 
 def test_where_all_time_out_from_the_first_on_one_is_tried_at_a_time():
     downstream = Downstream(8, fixed)
+    downstream.laws[0].begin_with(16)
     downstream.timeout = 0.5
     downstream.passes(40)
     assert downstream.laws[0].limit(downstream.now) <= 2
