@@ -202,7 +202,7 @@ class Claimed:
 
     def __init__(self) -> None:
         self.ids, self.keys = set(), {}
-        self.unwritten_outcomes, self.has_suspected_poison = 0, False
+        self.calls_not_settled, self.has_suspected_poison = 0, False
 
     def has(self, task_id, now):
         return task_id in self.ids
@@ -250,7 +250,7 @@ def fail_one(world):
 
 
 def settle_none(world):
-    world.claimed.unwritten_outcomes = 99
+    world.claimed.calls_not_settled = 99
 
 
 def poison(world):
@@ -269,9 +269,9 @@ SITUATIONS = [
     ("run_over", {}, lambda w: setattr(w, "over", "its time is over"), {}, "claims no more"),
     ("time_left", {}, lambda w: w.host.advance(90), {}, "less time left"),
     (
-        "unwritten_outcomes",
+        "claimed_and_not_settled",
         {},
-        lambda w: setattr(w.claimed, "unwritten_outcomes", 99),
+        lambda w: setattr(w.claimed, "calls_not_settled", 99),
         {},
         "written slowly",
     ),

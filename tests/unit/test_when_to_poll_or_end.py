@@ -19,6 +19,7 @@ from lifoq.worker.backlog.when_to_poll_or_end import (
     judge,
     next_poll,
 )
+from lifoq.worker.backlog.when_to_promote import PROMOTE_EVERY, Promotions
 from lifoq.worker.run.circuit_breaker import OPENS_AFTER, CircuitBreaker
 
 S = microseconds(1)
@@ -164,3 +165,13 @@ def test_what_does_not_pass_by_waiting_ends_the_run_whatever_answers_later(error
     breaker.passes()
     assert breaker.hopeless
     assert breaker.fatal is error
+
+
+def test_a_run_waits_for_its_own_retry_until_a_promotion_has_brought_it_in():
+    start = Promotions.of_start(0, until=60 * S).delays(2 * S, now=0)
+    late = start.sends(2 * S)
+    assert start.sends(1 * S).done(2 * S).awaited_until > 2 * S  # it was sent before it was due
+    assert late.done(2 * S + 1).awaited_until == 2 * S + 1
+    again = late.done(2 * S + 1, failed=True)
+    assert again.awaited_until == 2 * S + 2 * microseconds(PROMOTE_EVERY)
+    assert again.due_at == 3 * S

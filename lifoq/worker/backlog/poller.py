@@ -271,7 +271,7 @@ class Poller:
         changed.
         """
         about_to_end = self._view.empty() and self._claimed.nothing
-        if self._view.is_costly and self.facts.knows_since(self._view.began):
+        if self._view.is_costly and self.facts.unchanged_since(self._view.began):
             about_to_end = False
         reordered = self._view.newest_first is not self._order.newest_first
         return reordered or about_to_end or self._view.outdated(now)

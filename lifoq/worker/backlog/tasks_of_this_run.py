@@ -113,7 +113,7 @@ class TasksOfThisRun(Generic[Attempt]):
         return not self._asked and not self.in_flight
 
     @property
-    def unwritten_outcomes(self) -> int:
+    def calls_not_settled(self) -> int:
         """The calls of handlers whose tasks are not all settled."""
         return len(self._calls)
 

@@ -182,7 +182,7 @@ class Facts(NamedTuple):
                 return after._replace(blocked=blocked, opens_in=opens_in, empty_since=None)
             case Found.NOTHING:
                 after = after._replace(blocked=0, empty=self.empty + 1)
-                if not self.knows_since(seen_at):
+                if not self.unchanged_since(seen_at):
                     return after
                 # Since the kick, if the run has changed nothing yet: the index has had that long to
                 # show what it was sent for, and a run that a late kick started ends after one poll.
@@ -192,7 +192,7 @@ class Facts(NamedTuple):
             case _:
                 return after
 
-    def knows_since(self, moment: int) -> bool:
+    def unchanged_since(self, moment: int) -> bool:
         """Return True if nothing that the run knows of has changed since ``moment``."""
         return moment >= self.changed_at
 

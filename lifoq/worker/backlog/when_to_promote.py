@@ -55,11 +55,11 @@ class Promotions:
         """A promotion is sent."""
         return replace(self, sent_at=now, due_at=now + microseconds(PROMOTE_PATIENCE))
 
-    def done(self, now: int) -> "Promotions":
-        """The promotion is over, or has failed."""
+    def done(self, now: int, *, failed: bool = False) -> "Promotions":
+        """The promotion is over, or has ``failed``: then it may have brought nothing in."""
         if self.sent_at is None:
             return self
         due_at = max(now, self.sent_at + microseconds(PROMOTE_EVERY))
-        brought_in = self.sent_at >= self.retry_at
+        brought_in = self.sent_at >= self.retry_at and not failed
         awaited = now if brought_in else self.awaited_until
         return replace(self, sent_at=None, due_at=due_at, awaited_until=awaited)

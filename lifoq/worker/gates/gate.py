@@ -101,7 +101,7 @@ class Gate:
 
     # Waiting for one task
 
-    def holds(self, row: Candidate) -> None:
+    def kept_out(self, row: Candidate) -> None:
         """Note that the task is the next, and does not pass since this gate or another is
         closed."""
 

@@ -133,11 +133,10 @@ class Gates:
             closed = [gate for gate in gates if gate.wait(row, now) > 0]
             if closed:
                 for gate in closed:
-                    gate.holds(row)
-                if all(gate.can_grow for gate in closed):
-                    all(
-                        gate.ask(row, now) for gate in closed
-                    )  # none after one that cannot have more
+                    gate.kept_out(row)
+                for gate in closed if all(gate.can_grow for gate in closed) else ():
+                    if not gate.ask(row, now):
+                        break  # it cannot have more, so the others are of no use
                 return None
             kind = self._weighed.get(row.task_type)
             weights = {} if kind is None else {row.task_id: kind.weight_of(row)}

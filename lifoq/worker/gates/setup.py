@@ -44,7 +44,7 @@ class ClaimedFacts(Protocol):
         ...
 
     @property
-    def unwritten_outcomes(self) -> int:
+    def calls_not_settled(self) -> int:
         """The calls of handlers whose tasks are not all settled."""
         ...
 

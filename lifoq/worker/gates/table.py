@@ -83,7 +83,7 @@ ROWS: Final = (
         "no slot or thread can be had.",
     ),
     Row(
-        name="unwritten_outcomes",
+        name="claimed_and_not_settled",
         about=About.WORKER,
         says="Too many calls are claimed and not settled: outcomes are written slowly.",
     ),
@@ -95,8 +95,8 @@ ROWS: Final = (
     Row(
         name="suspected_poison",
         about=About.TYPE,
-        says="A worker has died with the task, and another such task is at work. They run one by "
-        "one.",
+        says="A worker has died with the task, and another such task is at work, of any type. They "
+        "run one by one; the other tasks of the type pass.",
     ),
     Row(
         name="hours",

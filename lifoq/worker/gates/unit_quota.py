@@ -66,7 +66,7 @@ class UnitQuota(Quota):
             f"worker's part of it has no room for {self._weigh(row):,} {most.unit}"
         )
 
-    def holds(self, row: Candidate) -> None:
+    def kept_out(self, row: Candidate) -> None:
         if self._lacking(self._weigh(row), self._host.monotonic()):
             self._awaits.begins(row)
 

@@ -101,7 +101,7 @@ class UnitsInFlight(Gate):
     def may_join(self, row: Candidate, now: int) -> bool:
         return self.wait(row, now) == 0
 
-    def holds(self, row: Candidate) -> None:
+    def kept_out(self, row: Candidate) -> None:
         if not self._has_room(row):
             self._awaits.begins(row)
 

@@ -2,7 +2,7 @@
 
     Registry ──▶ TaskType: a handler, and its terms
                     │
-    payload, Context ──▶ ``invoke.ask`` calls it ──▶ a value, or what it raised
+    payload, Context ──▶ ``invoke`` calls it ──────▶ a value, or what it raised
                                                              │
                                  Succeed, TryAgain (after a Backoff), GiveUp, Cancel
                                                              │

@@ -27,7 +27,7 @@ class NotAnswered(LifoqError):
         )
 
 
-def ask(
+def call_handler(
     kind: TaskType, payloads: list[Any], contexts: list[Context], given: Mapping[str, Any]
 ) -> list[Any]:
     """Call the handler once for these tasks. Return its answer for each: a value, or Raised.

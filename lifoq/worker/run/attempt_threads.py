@@ -28,7 +28,7 @@ from lifoq.worker.gates.gate import Left
 from lifoq.worker.gates.gates import Pass, RunGates
 from lifoq.worker.handlers.attempts_and_timeout import attempts_of, timeout_of
 from lifoq.worker.handlers.context import Context
-from lifoq.worker.handlers.invoke import Raised, ask
+from lifoq.worker.handlers.invoke import Raised, call_handler
 from lifoq.worker.handlers.outcome import (
     Cancel,
     GiveUp,
@@ -246,7 +246,7 @@ class AttemptThreads:
             call.returned(Left())
             return
         with handling([attempt.task.task_id for attempt in attempts]), self._traced(call, attempts):
-            answers = ask(
+            answers = call_handler(
                 call.kind,
                 [attempt.task.payload for attempt in attempts],
                 [attempt.context for attempt in attempts],

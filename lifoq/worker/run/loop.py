@@ -435,7 +435,7 @@ class Run:
 
     def _failed(self, failed: Failed, now: int) -> None:
         if isinstance(failed.request, PromotedAll):
-            self._promotions = self._promotions.done(now)
+            self._promotions = self._promotions.done(now, failed=True)
         elif failed.request is not None:
             self._poller.failed(failed.request, now)
         self._breaker.met(failed.error, now)

@@ -1,5 +1,6 @@
-"""The gate of outcomes that are not written yet. A slot is free as soon as its handler returns, and
-the outcome is written after that: this bounds how many wait to be written."""
+"""The gate of calls whose tasks are claimed and not all settled. A slot is free as soon as its
+handler returns, and the outcome is written after that. So with slow writes, ever more calls would
+be under way than there are slots."""
 
 import math
 from typing import Final
@@ -13,7 +14,7 @@ MOST: Final = 1.5
 processor's time and the connections from one another."""
 
 
-class UnwrittenOutcomes(Gate):
+class ClaimedAndNotSettled(Gate):
     """Opens once an outcome is written."""
 
     def __init__(self, claimed: ClaimedFacts, *, slots: int) -> None:
@@ -24,13 +25,13 @@ class UnwrittenOutcomes(Gate):
         return self.poll_wait(now)
 
     def poll_wait(self, now: int) -> float:
-        return math.inf if self._claimed.unwritten_outcomes >= self._most else 0.0
+        return math.inf if self._claimed.calls_not_settled >= self._most else 0.0
 
     def why(self, row: Candidate, now: int) -> str:
-        number = self._claimed.unwritten_outcomes
+        number = self._claimed.calls_not_settled
         return f"outcomes are written slowly: {number} calls are claimed and not settled"
 
 
-def make(setup: RunSetup, _kind: None) -> UnwrittenOutcomes:
+def make(setup: RunSetup, _kind: None) -> ClaimedAndNotSettled:
     """Make the gate of a run."""
-    return UnwrittenOutcomes(setup.claimed, slots=setup.process.settings.in_flight)
+    return ClaimedAndNotSettled(setup.claimed, slots=setup.process.settings.in_flight)
