@@ -10,9 +10,10 @@ numbers.
 
 A quota lasts for some seconds. **No lease of a started task reaches further than its worker's quota
 and one lease more** (see ``worker.gates.quotas``). So whoever finds a quota run out for so long may
-take its slots: the leases of its tasks are over as well. A hand-over makes no tokens: what a shard
-holds or owes goes back with it, and a shard of a lost worker comes back empty. What a shard gains
-while nobody has it is reckoned by the quota table's own time (see ``QuotaTable.time``).
+take its slots: the leases of its tasks are over as well. A hand-over makes no tokens: a shard
+that is given back takes its part of what is owed along, and the tokens for which the worker's other
+shards have no room. A shard of a lost worker comes back empty, and its debt is forgotten. What a
+shard gains while nobody has it is reckoned by the quota table's own time (see ``QuotaTable.time``).
 """
 
 import json
@@ -332,6 +333,7 @@ class QuotaTable:
         worker = renewal.worker
         fresh = {name: entry for name, entry in others.items() if entry.until >= now}
         left = _less(shared.amount, *(p.has for n, p in others.items() if n not in fresh))
+        # As if this worker wanted all: what it wants in truth bounds it later (``_given``).
         wants = {worker: shared.amount} | {name: entry.wants for name, entry in fresh.items()}
         has = {worker: had} | {name: entry.has for name, entry in fresh.items()}
         waiting = [(entry.since, name, entry.needs) for name, entry in fresh.items()]

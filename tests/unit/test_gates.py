@@ -24,6 +24,7 @@ from lifoq.worker.gates.busy_downstream import PROBE_AFTER
 from lifoq.worker.gates.gate import Gate, Left
 from lifoq.worker.gates.gates import Gates, RunGates
 from lifoq.worker.gates.hours import Window
+from lifoq.worker.gates.quotas.demand import Demand
 from lifoq.worker.gates.quotas.renewals import Renewals
 from lifoq.worker.gates.quotas.state import RENEW_EVERY, RENEWAL_PATIENCE
 from lifoq.worker.gates.rate import Bucket
@@ -464,6 +465,14 @@ def test_nothing_begins_on_a_quota_that_ran_out_and_no_lease_reaches_beyond_it(s
     assert worker.renewals.lease("a", LEASE) == pytest.approx(10)
     host.advance(20)
     assert worker.renewals.lease("a", LEASE) == 0
+
+
+def test_the_demand_forgets_the_task_that_was_not_started_and_no_other():
+    demand = Demand(ManualHost())
+    heavy = demand.entered(100, inside=100)
+    demand.entered(1, inside=101)
+    demand.undo_entered(heavy)
+    assert demand.starts == 1
 
 
 def test_a_quota_lasts_from_when_it_was_asked_for_however_late_the_answer(store, host, monkeypatch):

@@ -103,7 +103,7 @@ class UnitQuota(Quota):
     def _most(self) -> Amount:
         return self.shared.amount
 
-    def _needed(self) -> tuple[Amount, int]:
+    def _needs_of_next(self) -> tuple[Amount, int]:
         if self._asks_for is None or self._demand.asked == NONE:
             return NONE, 0
         slots = 0 if self.shared.in_flight is None else self.inside + self._asker

@@ -1,7 +1,7 @@
 """The demand of one worker for one limit: what its tasks used lately, and what they asked for."""
 
 from collections import deque
-from typing import Final
+from typing import Final, NamedTuple
 
 from lifoq.basics.host import Host, microseconds
 from lifoq.items.quota_table import NONE, Amount
@@ -13,25 +13,37 @@ ASKS_AGAIN: Final = 0.5
 Later nobody knows whether a task waits that would use the quota."""
 
 
+class Entered(NamedTuple):
+    """A task that has entered."""
+
+    at: int
+    """When, in monotonic microseconds."""
+    inside: int
+    """The tasks inside, or their units, since then."""
+    weight: int
+    """1, or the task's units where these are counted."""
+
+
 class Demand:
     """The demand of the last second. Read and written under the lock of ``Gates``."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._entered = deque[tuple[int, int, int]]()
-        """The tasks that entered in the last second: for each, when (monotonic microseconds), how
-        many were inside then, and how many it was: 1, or its weight where units are counted."""
+        self._entered = deque[Entered]()
+        """The tasks that entered in the last second."""
         self._asked, self._asked_at = NONE, 0
         """The latest request: how much, and when (monotonic microseconds)."""
 
-    def entered(self, weight: int, *, inside: int) -> None:
+    def entered(self, weight: int, *, inside: int) -> Entered:
         """Note that a task has entered; ``inside`` counts it."""
-        self._entered.append((self._host.monotonic(), inside, weight))
+        entered = Entered(self._host.monotonic(), inside, weight)
+        self._entered.append(entered)
+        return entered
 
-    def undo_entered(self) -> None:
-        """Forget the task that entered last: it was not started."""
-        if self._entered:
-            self._entered.pop()
+    def undo_entered(self, entered: Entered) -> None:
+        """Forget a task that entered: it was not started."""
+        if entered in self._entered:
+            self._entered.remove(entered)
 
     def ask(self, amount: Amount) -> None:
         """Note that a task waits for a larger quota, which could use so much more at once."""
@@ -51,16 +63,16 @@ class Demand:
     def starts(self) -> int:
         """Tasks that entered in the last second, or their units."""
         self._forget_the_older()
-        return sum(weight for _, _, weight in self._entered)
+        return sum(entered.weight for entered in self._entered)
 
     def most_inside(self, inside: int) -> int:
         """Return the most tasks (or units) that were inside when one entered in the last second;
         ``inside``, those of now, where none entered."""
         self._forget_the_older()
-        return max((number for _, number, _ in self._entered), default=inside)
+        return max((entered.inside for entered in self._entered), default=inside)
 
     def _forget_the_older(self) -> None:
-        while self._entered and not self._within(self._entered[0][0], REMEMBERED):
+        while self._entered and not self._within(self._entered[0].at, REMEMBERED):
             self._entered.popleft()
 
     def _within(self, moment: int, seconds: float) -> bool:

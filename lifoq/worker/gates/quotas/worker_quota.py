@@ -11,11 +11,12 @@ The life of a quota, in numbers. A task type may have ten tasks at work over all
    write was sent (``QUOTA_LASTS``).
 3. While A uses the quota or wants more, it reads the quota table every 0.5 s (``RENEW_EVERY``), and
    writes when something changes or when 1.5 s have passed since its last write (``RENEW_AFTER``).
-4. B wants ten slots and gets the six that are free. Then A wants eight. An even division gives each
-   five: B's next renewals tell it so. When the first of its six tasks has ended, B starts no other
-   on that slot, and its next renewal gives the slot back. A has five then.
-5. No other task was inside at A when one entered, for a second: A's next renewal gives all slots
-   but that one back.
+4. B wants ten slots and gets the six that are free. Then A wants eight. Nothing is free, so A's
+   next renewal insists: the quota table says that A wants eight. An even division gives each five,
+   as B's next renewal tells it. When the first of its six tasks has ended, B starts no other on
+   that slot, and its next renewal gives the slot back. A has five then.
+5. For a second, A has no more than one task at work at a time: A's next renewal gives all slots
+   but one back.
 6. A cannot reach DynamoDB: 5 s after its last write was sent its quota has run out, and A starts
    nothing more on it. No task that A runs is leased beyond the quota's end and one lease more
    (``lease_left``). So others may take A's slots when that time is over, and the clocks' greatest
@@ -48,7 +49,7 @@ from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
 from lifoq.store.quota_tables import QuotaTables
 from lifoq.worker.gates.gate import Gate, Left
-from lifoq.worker.gates.quotas.demand import Demand
+from lifoq.worker.gates.quotas.demand import Demand, Entered
 from lifoq.worker.gates.quotas.renewal_answer import RenewalAnswer
 from lifoq.worker.gates.quotas.state import SHARDS, SLOTS, QuotaState
 from lifoq.worker.gates.rate import Bucket
@@ -95,6 +96,8 @@ class Call:
 
     weight: int
     """The part of the quota that it takes: 1, or the units that its tasks weigh."""
+    entered: Entered
+    """The note of it in the quota's ``Demand``."""
     hangs: bool = False
 
 
@@ -180,16 +183,16 @@ class Quota(Gate):
         return self.state.usable(now)
 
     def enter(self, row: Candidate, now: int) -> Call:
-        call = Call(weight=self._weigh(row))
-        self.inside += call.weight
-        self._demand.entered(call.weight, inside=self.inside)
+        weight = self._weigh(row)
+        self.inside += weight
+        call = Call(weight=weight, entered=self._demand.entered(weight, inside=self.inside))
         if self.bucket is not None:
             self.bucket.enter(row, now)
         return call
 
     def undo(self, token: Any, *, after: float, error: Exception | None = None) -> None:
         self.inside -= token.weight
-        self._demand.undo_entered()
+        self._demand.undo_entered(token.entered)
         if self.bucket is not None:
             self.bucket.undo(token.weight, after=after)
 
@@ -241,14 +244,18 @@ class Quota(Gate):
         """Ask for a larger quota. Return True if the run should wait for the answer, False if a
         recent refusal already answers it, or a slot would have to wait for a token."""
         self._asker = self._weigh(row)
-        bucket, free, all_taken = self.bucket, self._could_start(now), self._all_taken(self._asker)
-        if all_taken and bucket is not None and 0 < bucket.poll_wait(now) < math.inf:
+        bucket, free, too_few_free = (
+            self.bucket,
+            self._could_start(now),
+            self._too_few_free(self._asker),
+        )
+        if too_few_free and bucket is not None and 0 < bucket.poll_wait(now) < math.inf:
             return False  # another slot would have to wait for a token
         state, lacking = self.state, self._lacking(self._asker, now)
         idle = free if SLOTS in lacking else max(0, state.has.slots - self.inside)
-        self._demand.ask(Amount(idle, 0 if all_taken else free))
-        has, needs = state.has if state.usable(now) else NONE, self._needs(free)
-        if any(now >= state.refused_until[kind] and has[kind] < needs[kind] for kind in lacking):
+        self._demand.ask(Amount(idle, 0 if too_few_free else free))
+        has, wants = state.has if state.usable(now) else NONE, self._wanted(free)
+        if any(now >= state.refused_until[kind] and has[kind] < wants[kind] for kind in lacking):
             self.state = state.asks(now)
         return self.answer_due(now) > 0
 
@@ -284,20 +291,20 @@ class Quota(Gate):
             or self.state.has.shards < self.shared.shards_for(weight)
             or self.bucket.poll_wait(now) > 0
         )
-        shards = shards and not self._all_taken(weight)
+        shards = shards and not self._too_few_free(weight)
         return [kind for kind, lacks in ((SLOTS, slots), (SHARDS, shards)) if lacks]
 
-    def _all_taken(self, weight: int) -> bool:
+    def _too_few_free(self, weight: int) -> bool:
         """Return True if the quota has slots, but not enough of them are free: more shards would
         not help."""
         return self.state.has.slots > 0 and self._may_fill - self.inside < weight
 
-    def _needed(self) -> tuple[Amount, int]:
+    def _needs_of_next(self) -> tuple[Amount, int]:
         """Return the quota with which the next task can start, and since when that task waits, in
         epoch microseconds. Where each task is one, an even part is enough for it in the end."""
         return NONE, 0
 
-    def _needs(self, free: int) -> Amount:
+    def _wanted(self, free: int) -> Amount:
         """Return what was used in the last second, and what was asked for and can be used at
         once."""
         asked = self._demand.asked
@@ -305,7 +312,7 @@ class Quota(Gate):
         slots = max(used, self.inside + min(free, asked.slots))
         starts = self._demand.starts + min(free, asked.shards)
         shards = math.ceil(starts / (self.shared.gain(1) or 1))
-        wants = map(max, (slots, shards), self._needed()[0])
+        wants = map(max, (slots, shards), self._needs_of_next()[0])
         return Amount(*map(min, wants, self._most))
 
     # Renewing it
@@ -315,7 +322,7 @@ class Quota(Gate):
         that is not in use, since nothing more is to start."""
         now, state, bucket = self._host.monotonic(), self.state, self.bucket
         used = 0 if self.shared.in_flight is None else self.inside
-        wants = self._needs(self._could_start(now)) if more else Amount(used)
+        wants = self._wanted(self._could_start(now)) if more else Amount(used)
         keeps = Amount(
             max(used, min(state.has.slots, wants.slots, state.fair.slots)),
             min(state.has.shards, wants.shards, state.fair.shards),
@@ -326,14 +333,16 @@ class Quota(Gate):
             before = bucket.tokens(now)
             bucket.resize(self.state.has.shards, tokens=0, now=now)
             returns = before - bucket.tokens(now)
-        needs, since = self._needed() if more else (NONE, 0)
+        needs, since = self._needs_of_next() if more else (NONE, 0)
+        # The run waits for the answer about a type. Where too little is free, a task of another
+        # type can start: this renewal only takes what is free, and the next one insists.
+        another_may_start = self.limit != "" and state.answer_by > 0
         renewal = Renewal(
             worker=self._worker,
             number=self.state.number,
             keeps=keeps,
             wants=wants,
-            # For a type: take only what is free, since another task can start instead.
-            insists=not (self.limit and state.answer_by),
+            insists=not another_may_start,
             returns=returns,
             lease=self._lease,
             renew=now >= state.usable_until - microseconds(QUOTA_LASTS - RENEW_AFTER),
@@ -365,7 +374,8 @@ class Quota(Gate):
         else:
             self.state = self.state.granted(grant, now, inside=self.inside)
             if self.bucket is not None:
-                # First the shards that were kept, with their tokens; what was given back is lost.
+                # First the shards that were kept, with their tokens: those of the others lie in
+                # the quota table since the renewal. Then the shards that came.
                 self.bucket.resize(grant.kept_shards, tokens=0, now=now)
                 self.bucket.resize(grant.has.shards, tokens=grant.tokens, now=now)
         return asked or self._wait(self._asker, now) < wait
