@@ -561,7 +561,7 @@ def test_the_life_of_a_quota_is_as_the_gate_tells_it(store, host):
     others = [a.gates.enter(row("b"), host.monotonic()) for _ in range(4)]
     # 1: four slots are free, and a task asks for more.
     assert a.enter() is None
-    assert a.gates.asked("a", host.monotonic())
+    assert a.gates.awaits_answer("a", host.monotonic())
     # 2
     a.take_renewals()
     assert (quota_a.state.has.slots, quota_a.state.wants.slots) == (4, 4)

@@ -54,7 +54,7 @@ class TasksOfThisRun(Generic[Attempt]):
         """Begin another call: the tasks whose claims are sent from now on share it."""
         self._number += 1
 
-    def asks(self, row: Candidate, now: int) -> None:
+    def claim_sent(self, row: Candidate, now: int) -> None:
         """Note that the task's claim is sent."""
         self._asked[row.task_id] = _Asked(row, now)
         self._claiming[row.task_type, row.key] += 1

@@ -156,7 +156,7 @@ class Gates:
             for gate in self._of_type.get(task_type, ()):
                 gate.awaits_no_more()
 
-    def asked(self, task_type: str, now: int) -> bool:
+    def awaits_answer(self, task_type: str, now: int) -> bool:
         """Return True if more room was asked for, and the answer is still worth to be waited for.
         Until then nobody knows whether a task of this type may start."""
         with self.lock:
@@ -279,9 +279,9 @@ class RunGates:
         """Let the others of the type pass: its awaited task cannot start."""
         self._gates.awaits_no_more(task_type)
 
-    def asked(self, row: Candidate, now: int) -> bool:
+    def awaits_answer(self, row: Candidate, now: int) -> bool:
         """Return True if nobody knows yet whether the row may start: more room was asked for."""
-        return self._gates.asked(row.task_type, now)
+        return self._gates.awaits_answer(row.task_type, now)
 
     def reasons(self, row: Candidate, now: int) -> list[tuple[str, str]]:
         """Return why the task waits: the names of the gates that are closed, and what they say, in

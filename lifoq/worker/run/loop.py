@@ -493,7 +493,7 @@ class Run:
             if passed is not None:
                 self._start(row, passed, now)
                 started = True
-            elif self._gates.asked(row, now):
+            elif self._gates.awaits_answer(row, now):
                 break  # nothing that comes after it, until the answer says whether it may start
             else:
                 shut.add(row.task_type)
@@ -510,7 +510,7 @@ class Run:
         while True:
             rows.append(following)
             self._poller.starts(following)
-            self._claimed.asks(following, now)
+            self._claimed.claim_sent(following, now)
             self._gates.claims(following, now)
             next_row = None if len(rows) == size else self._poller.next_like(row, now)
             if next_row is None or kind.is_too_heavy(next_row) or not passed.join(next_row, now):
