@@ -68,6 +68,15 @@ def test_keys_and_types_do_not_count_for_each_other(store, keyed):
         claim(keyed, put(store, f"of no key {n}", None))
 
 
+def test_of_a_key_so_many_are_taken_at_a_time_and_no_more(store, keyed):
+    rows = [put(store, f"t{n}") for n in range(4)]
+    held = [claim(keyed, row, per_key=2).task for row in rows[:2]]
+    assert is_busy(keyed, rows[2], per_key=2)
+    store.succeed(held[0], "null")
+    claim(keyed, rows[2], per_key=2)
+    assert is_busy(keyed, rows[3], per_key=2)
+
+
 def swept(store: Store, task: Task) -> None:
     later = ManualHost(store.now() + 31_000_000)
     Store(store.table, host=later).reclaim(task, max_attempts=5)

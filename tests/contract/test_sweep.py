@@ -100,6 +100,8 @@ def test_whoever_waits_calls_for_a_processor(store, sweeper, host):
     assert (report.promoted, report.needs_processor) == (1, True)
     host.advance(3602)
     assert not sweeper.run().needs_processor
+    store.put(NewTask(task_type="a"))
+    assert sweeper.run().needs_processor
 
 
 def test_a_sweep_that_is_out_of_time_says_so_and_the_next_goes_on(

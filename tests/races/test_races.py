@@ -339,7 +339,7 @@ def test_no_more_run_than_may_nor_more_units_and_what_a_lost_worker_had_is_used_
 
 def end_of(line: dict[str, Any], ended: int | None, killed: dict[int, int]) -> int:
     """A process that stands still has lost its slot, at the earliest, COMES_BACK after it wrote its
-    part; that may have been SHARE_LASTS before this task began."""
+    part; that may have been QUOTA_LASTS before this task began."""
     lost = line["begun"] + int((COMES_BACK - QUOTA_LASTS) * NS)
     return min(lost, ended or killed.get(line["worker"], lost))
 
