@@ -14,6 +14,9 @@ To add a limit:
 
 1. One file in ``gates`` with ``make``, one row in ``gates.table``, and its situation in
    ``tests/unit/test_gates.py``.
+   A gate that keeps something from one run to the next (a rate, a pause) has ``keeps`` in its row.
+   ``wait`` tells a number of seconds if nobody will tell the run that the gate is open: where it
+   is inf, the run does not look again before a task has ended or a quota was answered.
 2. What switches it on: a term of ``handlers.registry``, which ``Registry.task`` takes; or a field
    of ``settings``.
 3. If it may let nothing start for minutes: ``sweep.stalled_queue.patience``, or an alarm rings.

@@ -312,6 +312,18 @@ SITUATIONS = [
 ]
 
 
+SHOWN_ELSEWHERE = {
+    *("quota", "busy_downstream", "adaptive_concurrency", "cancelled_or_replaced", "batch"),
+    "fair_share",
+}
+"""Gates whose situations take more than a line: they have tests of their own."""
+
+
+def test_each_gate_of_the_table_has_a_situation():
+    shown = {name for name, *_ in SITUATIONS} | SHOWN_ELSEWHERE
+    assert {row.name for row in table.ROWS} == shown
+
+
 def test_each_gate_holds_back_and_says_why():
     for name, terms, happens, of_row, told in SITUATIONS:
         world = World(**terms)
