@@ -15,8 +15,8 @@ from typing import Any, Final, TypeVar
 from benchmarks.world import Table
 from lifoq.items.change import Change, Condition, ConditionFailed, Item, TransactionRefused
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
-from lifoq.store.memory import PROJECTED, SORT_KEYS
-from lifoq.store.table import Page, Span
+from lifoq.store.memory_table import PROJECTED, SORT_KEYS
+from lifoq.store.table_protocol import Page, Span
 
 WRITE_BYTES: Final = 1024
 READ_BYTES: Final = 4096

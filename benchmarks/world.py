@@ -12,9 +12,9 @@ from lifoq.items.change import Change, Item
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Attribute
 from lifoq.items.task import Task
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
-from lifoq.store.table import Page, Span
+from lifoq.store.table_protocol import Page, Span
 
 TYPE: Final = "request"
 

@@ -45,7 +45,7 @@ from lifoq.schedules.when import cron as cron
 from lifoq.schedules.when import every as every
 from lifoq.store.puts import PutOutcome as PutOutcome
 from lifoq.store.store import Store as Store
-from lifoq.store.table import Count as Count
+from lifoq.store.table_protocol import Count as Count
 from lifoq.worker.handlers.backoff import Backoff as Backoff
 from lifoq.worker.handlers.context import Context as Context
 from lifoq.worker.handlers.outcome import Done as Done

@@ -42,7 +42,8 @@ class Variable(StrEnum):
     DEAD_LETTERS = "LIFOQ_DEAD_LETTERS_URL"
     """The SQS queue in which messages are put aside that no task can be made of."""
     LONG_TASKS = "LIFOQ_LONG_TASKS"
-    """Groups of long workers, as ``lifoq.health.open_tasks_of_workers`` writes them; or not set."""
+    """Groups of long workers, as ``lifoq.health.open_tasks_of_worker_groups`` writes them; or not
+    set."""
     DETAILED_METRICS = "LIFOQ_DETAILED_METRICS"
     """Set where metrics are sent that are 0, too."""
     INGEST_MAPPING = "LIFOQ_INGEST_MAPPING"

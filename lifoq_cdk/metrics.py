@@ -7,7 +7,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_dynamodb as dynamodb
 
-from lifoq.health import open_tasks_of_workers
+from lifoq.health import open_tasks_of_worker_groups
 from lifoq.items import schema
 from lifoq.metrics import DIMENSION, NAMESPACE, Metric, Unit, service
 
@@ -48,7 +48,10 @@ class QueueMetrics:
     ) -> cloudwatch.Metric:
         """The highest value of a minute, of what waits for one group of long workers."""
         return self._metric(
-            metric, cloudwatch.Stats.MAXIMUM, label, {open_tasks_of_workers.DIMENSION: workers}
+            metric,
+            cloudwatch.Stats.MAXIMUM,
+            label,
+            {open_tasks_of_worker_groups.DIMENSION: workers},
         )
 
     def _metric(

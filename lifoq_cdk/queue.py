@@ -31,7 +31,7 @@ from lifoq.client.connection import Connection, SharedLimits, parameter_name
 from lifoq.ends.changes import Pattern, ends_with_token
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
-from lifoq.health import open_tasks_of_workers
+from lifoq.health import open_tasks_of_worker_groups
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.metrics import Metric
 from lifoq.operating import deployment
@@ -389,7 +389,7 @@ class LifoQueue(Construct):
         if isinstance(parameter, ssm.CfnParameter):
             parameter.value = self._connection().encode()
         self.sweep.add_environment(
-            Variable.LONG_TASKS.value, open_tasks_of_workers.encode(self._long_tasks)
+            Variable.LONG_TASKS.value, open_tasks_of_worker_groups.encode(self._long_tasks)
         )
 
     # What it is made of.

@@ -8,7 +8,7 @@ import click
 
 from lifoq.errors import LifoqError
 from lifoq.operating import deployment
-from lifoq.operating.aws_account import Account
+from lifoq.operating.aws_calls import Account
 from lifoq_cli import aws_words, known
 from lifoq_cli.session import Session
 

@@ -9,7 +9,7 @@ import click
 from lifoq.client import connection
 from lifoq.errors import InvalidInput, LifoqError
 from lifoq.operating import deployment
-from lifoq.operating.aws_account import Account
+from lifoq.operating.aws_calls import Account
 from lifoq_cli import moments, options
 from lifoq_cli.progress import progress
 from lifoq_cli.session import Session

@@ -26,9 +26,9 @@ from lifoq.items.schema import Status
 from lifoq.items.task import Task
 from lifoq.items.task_error import TaskFailed
 from lifoq.operating.limit_usage import find_limit_usage
+from lifoq.operating.pause_note_in_table import PauseNote
 from lifoq.operating.processing import known_paused
-from lifoq.operating.who_paused import PauseNote
-from lifoq.store.table import Count
+from lifoq.store.table_protocol import Count
 from lifoq_cli import limit_usage, options, statuses, tasks
 from lifoq_cli.progress import progress
 from lifoq_cli.session import Queues, Session, print_json

@@ -29,7 +29,7 @@ from lifoq.items.schema import SMOKE_TYPE, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskFailed
 from lifoq.metrics import DIMENSION, NAMESPACE, Metric, service
-from lifoq.operating.aws_account import Account
+from lifoq.operating.aws_calls import Account
 from lifoq.operating.processing import Processing
 from lifoq_cli import completion, moments, options, signals, statuses
 from lifoq_cli.progress import progress

@@ -14,7 +14,7 @@ from lifoq.errors import DamagedTask, InvalidInput, TaskNotFound, WrongStatus
 from lifoq.health.statistics import QueueStats
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
-from lifoq.store.table import LARGEST_PAGE, Count
+from lifoq.store.table_protocol import LARGEST_PAGE, Count
 from lifoq_cli import options, tasks
 from lifoq_cli.many import Many
 from lifoq_cli.progress import progress

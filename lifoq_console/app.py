@@ -35,11 +35,11 @@ from lifoq.health import sweep_note
 from lifoq.health.headline import headline
 from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import NewTask, Task
-from lifoq.operating.adaptive_limits import find_adaptive_limits
 from lifoq.operating.limit_usage import find_limit_usage
+from lifoq.operating.read_found_limits import find_adaptive_limits
 from lifoq.operating.workers import find_workers
 from lifoq.schedules.schedules import Schedules
-from lifoq.store.table import Count
+from lifoq.store.table_protocol import Count
 from lifoq_cli import known
 from lifoq_cli.schedule import terms_of
 from lifoq_console import putting, words

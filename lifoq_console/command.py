@@ -12,7 +12,7 @@ from lifoq.client import local_cloud
 from lifoq.environment import Variable
 from lifoq.errors import LifoqError, QueueMisconfigured
 from lifoq.operating import deployment
-from lifoq.operating.aws_account import Account
+from lifoq.operating.aws_calls import Account
 from lifoq.operating.task_log import TaskLogs
 from lifoq_cli.session import Session
 from lifoq_console.scraping import metrics_token

@@ -17,7 +17,7 @@ from lifoq.errors import DamagedTask
 from lifoq.items.change import AtMost, GreaterThan, Item
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.items.task import Task
-from lifoq.store.table import LARGEST_PAGE, Count, Page, Span
+from lifoq.store.table_protocol import LARGEST_PAGE, Count, Page, Span
 
 MOST: Final = 2_000
 """Items that are read of a table."""

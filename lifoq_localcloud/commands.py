@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import click
 
 from lifoq.operating import deployment
-from lifoq.operating.aws_account import Account
+from lifoq.operating.aws_calls import Account
 from lifoq_localcloud.basics import threads
 from lifoq_localcloud.basics.credentials import FILE
 from lifoq_localcloud.basics.folder import FolderError, hold

@@ -20,8 +20,8 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 from lab import dynamodb_local
 from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.items.schema import table_definition
-from lifoq.store.memory import MemoryTable
-from lifoq.store.table import Table
+from lifoq.store.memory_table import MemoryTable
+from lifoq.store.table_protocol import Table
 from lifoq.testing import create_table
 from tests import home
 from tests.fixtures import PastDynamo, PastMemory, PastTheLibrary, host, store

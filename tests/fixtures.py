@@ -10,9 +10,9 @@ from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.aws.dynamo_values import typed
 from lifoq.items.change import Item
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
-from lifoq.store.table import Table
+from lifoq.store.table_protocol import Table
 from lifoq.testing.hosts import ManualHost
 
 

@@ -7,10 +7,10 @@ from lifoq import WorkerSettings
 from lifoq.basics.host import SYSTEM, Host
 from lifoq.items.schema import Preview
 from lifoq.store.candidate import Candidate
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
+from lifoq.worker.gates.gate_inputs import ProcessSetup
 from lifoq.worker.gates.gates import Gates
-from lifoq.worker.gates.setup import ProcessSetup
 from lifoq.worker.handlers.registry import Registry
 
 

@@ -16,7 +16,7 @@ from lifoq.items.lifetimes import seconds_up
 from lifoq.items.schema import Attribute as A
 from lifoq.items.schema import Status, table_definition
 from lifoq.store.store import Store
-from lifoq.store.table import MAX_BATCH
+from lifoq.store.table_protocol import MAX_BATCH
 from lifoq.worker.settings import WorkerSettings
 
 PAGE: Final = WorkerSettings().page

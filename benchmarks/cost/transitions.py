@@ -19,7 +19,7 @@ from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
 from lifoq.store.keyed_claims import KeyedClaims
 from lifoq.store.store import Store
-from lifoq.store.table import Table
+from lifoq.store.table_protocol import Table
 
 SMALL: Final = 100
 LARGE: Final = 16_384

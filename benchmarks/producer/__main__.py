@@ -9,7 +9,7 @@ import click
 from benchmarks.bare import NAME, Ground, contest, ground, new_tasks
 from benchmarks.producer.results import Results
 from benchmarks.record import recording
-from lifoq.store.table import MAX_BATCH
+from lifoq.store.table_protocol import MAX_BATCH
 
 WARM_UP: Final = 1_500
 

@@ -29,7 +29,7 @@ class Kicker:
 
 
 def _client() -> Any:
-    from lifoq_functions.patient import client  # noqa: PLC0415 - a cold start less to import
+    from lifoq_functions.boto3_clients import client  # noqa: PLC0415 - a cold start less to import
 
     return client("sns")
 

@@ -25,7 +25,7 @@ from lifoq.items.put_terms import (
 )
 from lifoq.items.schema import MAX_ID_BYTES, Status
 from lifoq.items.task import Task
-from lifoq.store.table import Count as Counted
+from lifoq.store.table_protocol import Count as Counted
 
 Schema = dict[str, Any]
 

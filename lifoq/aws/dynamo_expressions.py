@@ -19,7 +19,7 @@ from lifoq.items.change import (
     Value,
 )
 from lifoq.items.schema import HASH_KEY, STATUS_CREATED_INDEX, Attribute, Preview
-from lifoq.store.table import Span
+from lifoq.store.table_protocol import Span
 
 
 def put_request(table_name: str, item: Item, *, over: Alternatives = ()) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from lifoq.basics.host import SYSTEM, Host
 from lifoq.errors import QueueMisconfigured, StoreUnavailable
 from lifoq.items.change import Alternatives, Change, Condition, Exists, Item
 from lifoq.items.schema import ANOTHER_QUEUE, HASH_KEY, Attribute, not_projected, table_definition
-from lifoq.store.table import MAX_BATCH_GET, Count, Cursor, Page, Span
+from lifoq.store.table_protocol import MAX_BATCH_GET, Count, Cursor, Page, Span
 
 
 class Calls(Protocol):

@@ -19,7 +19,7 @@ from lifoq.client.waiting import Look, Unended, WaitOutcome, ended_as, pauses
 from lifoq.errors import DamagedTask, LifoqError, StoreUnavailable, WaitTimeout
 from lifoq.items.task import Task
 from lifoq.store.store import Store
-from lifoq.store.table import MAX_BATCH_GET
+from lifoq.store.table_protocol import MAX_BATCH_GET
 
 T = TypeVar("T")
 

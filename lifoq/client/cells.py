@@ -33,7 +33,7 @@ from lifoq.items.schema import Status
 from lifoq.items.task import Duration, NewTask, Task
 from lifoq.store.puts import PutOutcome
 from lifoq.store.store import Store
-from lifoq.store.table import Count
+from lifoq.store.table_protocol import Count
 
 if TYPE_CHECKING:
     from lifoq.client.explanation import Explanation

@@ -22,7 +22,7 @@ from lifoq.items.quota_table import NONE, QuotaTable, SharedLimit, quota_table_i
 from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import Task
 from lifoq.store.store import Store
-from lifoq.store.table import Count
+from lifoq.store.table_protocol import Count
 
 if TYPE_CHECKING:
     from lifoq.client.connection import SharedLimits

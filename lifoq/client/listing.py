@@ -22,7 +22,7 @@ from lifoq.items.schema import (
 )
 from lifoq.items.task import Duration, Task
 from lifoq.store.reads import Reads
-from lifoq.store.table import Cursor
+from lifoq.store.table_protocol import Cursor
 
 LISTED: Final = (Status.PENDING, Status.DELAYED, Status.TAKEN, Status.FAILURE)
 """Statuses that an index shows."""

@@ -34,7 +34,7 @@ from lifoq.items.schema import (
 from lifoq.items.task import Duration, NewTask, Task
 from lifoq.store.puts import PutOutcome
 from lifoq.store.store import Store
-from lifoq.store.table import Count
+from lifoq.store.table_protocol import Count
 
 if TYPE_CHECKING:
     from lifoq.client.connection import SharedLimits
@@ -178,7 +178,7 @@ class Queue(AsyncProducer):
             >>> queue = Queue.in_memory(lifetimes=Lifetimes(deadline=60))
         """
         from lifoq.schedules.memory import MemoryGroup  # noqa: PLC0415 - Lambda has no use for it
-        from lifoq.store.memory import MemoryTable  # noqa: PLC0415 - as above
+        from lifoq.store.memory_table import MemoryTable  # noqa: PLC0415 - as above
 
         large = None
         if large_payloads:

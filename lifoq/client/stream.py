@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.client.waiting import LAST_POLL, WaitOutcome, ended_as, pauses
 from lifoq.errors import DamagedTask, WaitTimeout
-from lifoq.items.parts_in_checkpoint import parts_of
+from lifoq.items.answer_parts_in_checkpoint import parts_of
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
 from lifoq.store.store import Store

@@ -13,7 +13,7 @@ from typing import Final, Self
 from lifoq.basics.times import spoken
 from lifoq.health.statistics import QueueStats
 from lifoq.health.sweep_note import LATELY
-from lifoq.store.table import Count
+from lifoq.store.table_protocol import Count
 
 NEAR_DEADLINE: Final = 0.5
 """The part of its deadline after which a task comes near it: a queue that keeps up gets to its

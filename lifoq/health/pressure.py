@@ -15,7 +15,7 @@ from lifoq.health import sweep_note as notes
 from lifoq.items.change import AtMost, Change, ConditionFailed, Equals, Item
 from lifoq.items.schema import OWN_PREFIX, STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.store.base import StoreBase
-from lifoq.store.table import Span
+from lifoq.store.table_protocol import Span
 
 NOTE: Final = f"{OWN_PREFIX}starts"
 """The id of the workers' item. No task has such an id."""

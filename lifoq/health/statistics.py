@@ -11,7 +11,7 @@ from lifoq.items.change import AtMost, GreaterThan
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.metrics import Metric
 from lifoq.store.reads import Reads
-from lifoq.store.table import LARGEST_PAGE, Count, Span
+from lifoq.store.table_protocol import LARGEST_PAGE, Count, Span
 
 if TYPE_CHECKING:
     from lifoq.health.found_limits import TypeLimit

@@ -40,7 +40,7 @@ class Hold:
     """A gate that held tasks back when a worker wrote its note."""
 
     gate: str
-    """The gate's name, as in ``worker.gates.table``."""
+    """The gate's name, as in ``worker.gates.all_gates``."""
     task_type: str = ""
     """The task type that waits; empty: whatever the worker could start."""
     key: str | None = None

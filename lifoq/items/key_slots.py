@@ -10,7 +10,7 @@ needs no lease: the task's own decides, and a slot that a lost worker leaves is 
 who wants it.
 
 Where a type has a rate per key, the key has one slot, with the stamp of its last start: see
-``store.last_key_starts``. If the number at a time is not limited, the slot names no claim.
+``store.key_starts_seen``. If the number at a time is not limited, the slot names no claim.
 
 A slot is no task: it has no status, so it is in no index, wakes nobody, and is counted nowhere.
 """

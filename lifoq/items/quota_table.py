@@ -9,12 +9,12 @@ never add up to more than the limit. ``docs/decisions/shared-limits.md`` has an 
 numbers.
 
 A quota lasts for some seconds. **No lease of a started task reaches further than its worker's quota
-and one lease more** (see ``worker.gates.quotas``). So whoever finds a quota run out for so long may
-take its slots: the leases of its tasks are over as well. A hand-over makes no tokens: a shard
-that is given back takes its part of what is owed along, and the tokens for which the worker's other
-shards have no room. A shard of a lost worker comes back empty, and its debt is forgotten. What a
-shard gains while nobody has it is reckoned by the quota table's own time (see ``QuotaTable.time``).
-"""
+and one lease more** (see ``worker.gates.quota_protocol``). So whoever finds a quota run out for so
+long may take its slots: the leases of its tasks are over as well. A hand-over makes no tokens: a
+shard that is given back takes its part of what is owed along, and the tokens for which the worker's
+other shards have no room. A shard of a lost worker comes back empty, and its debt is forgotten.
+What a shard gains while nobody has it is reckoned by the quota table's own time (see
+``QuotaTable.time``). """
 
 import json
 import math

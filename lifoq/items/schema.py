@@ -93,7 +93,7 @@ class Preview(StrEnum):
     WEIGHT = "weight"
     """N: units, such as tokens."""
     ALONE = "alone"
-    """N: 1 if the task is to share no call of a handler with others (see ``run.handler_call``)."""
+    """N: 1 if the task is to share no call of a handler with others (see ``run.shared_call``)."""
 
 
 AttributeType = Literal["S", "N", "L", "M"]

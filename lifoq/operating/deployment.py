@@ -12,7 +12,7 @@ from typing import Any, Final
 from lifoq.basics import records
 from lifoq.client import connection
 from lifoq.errors import QueueMisconfigured
-from lifoq.operating.aws_account import Account
+from lifoq.operating.aws_calls import Account
 
 _ABOVE, _BEHIND = connection.parameter_name("NAME").split("NAME")
 """Texts around a queue's name in the name of the parameter that clients read."""

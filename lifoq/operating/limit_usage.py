@@ -16,7 +16,7 @@ from lifoq.items.quota_table import (
     quota_table_id,
 )
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
-from lifoq.store.table import LARGEST_PAGE, Span
+from lifoq.store.table_protocol import LARGEST_PAGE, Span
 
 OWN: Final = ""
 """The limit of the queue itself, over all task types (see ``quota_table_id``)."""

@@ -7,10 +7,10 @@ from lifoq.basics.host import SYSTEM
 from lifoq.client import connection
 from lifoq.client.connection import Connection
 from lifoq.errors import LifoqError
-from lifoq.operating import deployment, who_paused
-from lifoq.operating.aws_account import Account, NotAllowed
+from lifoq.operating import deployment, pause_note_in_table
+from lifoq.operating.aws_calls import Account, NotAllowed
 from lifoq.operating.deployment import Deployment
-from lifoq.operating.who_paused import PauseNote
+from lifoq.operating.pause_note_in_table import PauseNote
 
 KICK: Final = "processing resumes"
 
@@ -58,7 +58,7 @@ class Processing:
         """The note of the pause, which names who paused the queue; None if nobody noted it, or this
         caller may not read the table."""
         try:
-            return who_paused.read(self._account, self._settings.table)
+            return pause_note_in_table.read(self._account, self._settings.table)
         except NotAllowed:
             return None
 
@@ -76,9 +76,9 @@ class Processing:
         pauses in need must not wait for a database.
         """
         self.hold()
-        note = who_paused.made_here(by, at=SYSTEM.now(), passing=passing)
+        note = pause_note_in_table.made_here(by, at=SYSTEM.now(), passing=passing)
         try:
-            who_paused.write(self._account, self._settings.table, note)
+            pause_note_in_table.write(self._account, self._settings.table, note)
         except LifoqError as error:
             log.warning("who paused the queue could not be noted: %s", error)
 
@@ -89,7 +89,7 @@ class Processing:
             "sns", "publish", TopicArn=self._settings.topics["process"], Message=KICK
         )
         try:
-            who_paused.remove(self._account, self._settings.table)
+            pause_note_in_table.remove(self._account, self._settings.table)
         except LifoqError as error:
             log.warning("the note of who paused the queue could not be deleted: %s", error)
 

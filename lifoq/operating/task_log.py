@@ -11,7 +11,7 @@ from lifoq.basics.shown import harmless
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
 from lifoq.operating import deployment
-from lifoq.operating.aws_account import Account
+from lifoq.operating.aws_calls import Account
 from lifoq.worker.handlers.task_id_in_logs import FIELD
 
 MOST_LINES: Final = 500

@@ -12,8 +12,8 @@ from lifoq.items.packed import PARTS, Large
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.items.task import Task
 from lifoq.store.large_values import LargeValues
-from lifoq.store.table import Cursor, Span, Table
-from lifoq.store.write_retries import WriteRetries
+from lifoq.store.repeat_refused_write import WriteRetries
+from lifoq.store.table_protocol import Cursor, Span, Table
 
 Write = Callable[[str, Change], None]
 """Applies a change to the item of an id."""

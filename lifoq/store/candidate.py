@@ -8,7 +8,7 @@ from lifoq.items.change import Change, Item, is_number
 from lifoq.items.put_terms import is_name
 from lifoq.items.schema import MAX_TASK_KEY_BYTES, MAX_TYPE_BYTES, Attribute, Preview
 from lifoq.items.task import Task
-from lifoq.store.table import Cursor
+from lifoq.store.table_protocol import Cursor
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,11 +12,11 @@ from lifoq.errors import StoreUnavailable
 from lifoq.items.change import Condition
 from lifoq.items.key_limit import KeyLimit
 from lifoq.items.task import Task
-from lifoq.store.attempt_writes import AttemptWrites
 from lifoq.store.candidate import Candidate
+from lifoq.store.worker_writes import AttemptWrites
 
 if TYPE_CHECKING:
-    from lifoq.store.last_key_starts import KeyStarts  # not at a cold start
+    from lifoq.store.key_starts_seen import KeyStarts  # not at a cold start
 
 log = logging.getLogger("lifoq.claims")
 

@@ -29,10 +29,10 @@ from lifoq.items.change import (
 from lifoq.items.key_limit import KeyLimit
 from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import Task
-from lifoq.store.attempt_writes import AttemptWrites
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim, Claims, nothing
-from lifoq.store.last_key_starts import START_WITHIN, Keyed, KeyStarts
+from lifoq.store.key_starts_seen import START_WITHIN, Keyed, KeyStarts
+from lifoq.store.worker_writes import AttemptWrites
 
 log = logging.getLogger("lifoq.keyed")
 

@@ -5,7 +5,7 @@ from lifoq.items import replacing, transitions
 from lifoq.items.change import Change, ConditionFailed
 from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import Task
-from lifoq.store.attempt_end import fits
+from lifoq.store.apply_end import fits
 from lifoq.store.base import StoreBase
 
 

@@ -20,7 +20,7 @@ from lifoq.items.packed import Large, unpack
 from lifoq.items.schema import Attribute
 from lifoq.items.task import Accepted, NewTask, Task
 from lifoq.store.new_items import NewItems
-from lifoq.store.table import MAX_BATCH
+from lifoq.store.table_protocol import MAX_BATCH
 
 log = logging.getLogger("lifoq.puts")
 

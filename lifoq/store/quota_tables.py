@@ -8,7 +8,7 @@ from lifoq.items.change import ConditionFailed
 from lifoq.items.quota_table import Grant, QuotaTable, Renewal, SharedLimit, quota_table_id
 from lifoq.items.schema import Attribute
 from lifoq.store.base import StoreBase
-from lifoq.store.write_retries import WriteRetries
+from lifoq.store.repeat_refused_write import WriteRetries
 
 
 class QuotaTables:

@@ -11,7 +11,7 @@ from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX, Attribute, Previ
 from lifoq.items.task import Task
 from lifoq.store.base import StoreBase, reaching, unexpired
 from lifoq.store.candidate import Candidate, Candidates, candidate_of
-from lifoq.store.table import LARGEST_PAGE, Count, Cursor, Page, Span
+from lifoq.store.table_protocol import LARGEST_PAGE, Count, Cursor, Page, Span
 
 BROWSE_PAGE = 100
 """Rows read at a time by whoever looks through a status."""

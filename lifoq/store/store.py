@@ -1,10 +1,10 @@
 """All operations on a queue's table together: see each base for its own."""
 
-from lifoq.store.attempt_writes import AttemptWrites
 from lifoq.store.operator_writes import OperatorWrites
 from lifoq.store.puts import Puts
 from lifoq.store.reads import Reads
 from lifoq.store.sweep_writes import SweepWrites
+from lifoq.store.worker_writes import AttemptWrites
 
 
 class Store(Puts, AttemptWrites, SweepWrites, OperatorWrites, Reads):

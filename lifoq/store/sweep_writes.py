@@ -12,11 +12,11 @@ from lifoq.items.put_terms import is_name
 from lifoq.items.schema import DUE_INDEX, MAX_TYPE_BYTES, STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.items.task import Task
 from lifoq.items.task_error import TaskError
-from lifoq.store.attempt_end import apply_end, fits, tells_of_cancellation
+from lifoq.store.apply_end import apply_end, fits, tells_of_cancellation
 from lifoq.store.base import StoreBase, reaching
 from lifoq.store.candidate import Candidate, candidate_of
-from lifoq.store.table import Cursor, Span
-from lifoq.store.write_retries import Outrun
+from lifoq.store.repeat_refused_write import Outrun
+from lifoq.store.table_protocol import Cursor, Span
 
 log = logging.getLogger("lifoq.store")
 

@@ -5,18 +5,18 @@ The rooms, from the lowest, and the question that each answers:
 | room | question |
 |---|---|
 | ``handlers`` | Which code runs a task, what is it told, and what does its outcome mean? |
-| ``gates`` | What may hold a waiting task back, and why? ``gates.table`` lists it all. |
+| ``gates`` | What may hold a waiting task back, and why? ``gates.all_gates`` lists it all. |
 | ``backlog`` | Which task is next, and when to poll for more? |
 | ``run`` | What happens in one invocation, and in the attempts beside its loop? |
 | ``sweep`` | What is done once a minute, since no run can do it? |
 
 To add a limit:
 
-1. One file in ``gates`` with ``make``, one row in ``gates.table``, and its situation in
+1. One file in ``gates`` with ``make``, one row in ``gates.all_gates``, and its situation in
    ``tests/unit/test_gates.py``.
-   A gate that keeps something from one run to the next (a rate, a pause) has ``keeps`` in its row.
-   ``wait`` tells a number of seconds if nobody will tell the run that the gate is open: where it
-   is inf, the run does not look again before a task has ended or a quota was answered.
+   A gate that keeps something from one run to the next (a rate, a pause) has ``of_process`` in its
+   row. ``wait`` tells a number of seconds if nobody will tell the run that the gate is open: where
+   it is inf, the run does not look again before a task has ended or a quota was answered.
 2. What switches it on: a term of ``handlers.registry``, which ``Registry.task`` takes; or a field
    of ``settings``.
 3. If it may let nothing start for minutes: ``sweep.stalled_queue.patience``, or an alarm rings.

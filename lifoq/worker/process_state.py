@@ -12,9 +12,9 @@ from lifoq.items.schema import Attribute
 from lifoq.store.claims import Claims
 from lifoq.store.store import Store
 from lifoq.worker.backlog.newest_or_oldest_first import NewestOrOldestFirst
+from lifoq.worker.gates.gate_inputs import ProcessSetup
 from lifoq.worker.gates.gates import Gates
-from lifoq.worker.gates.setup import ProcessSetup
-from lifoq.worker.handlers.attempts_and_timeout import timeout_of
+from lifoq.worker.handlers.attempts_and_timeout_of_task import timeout_of
 from lifoq.worker.handlers.registry import Registry
 from lifoq.worker.known_types import Types
 from lifoq.worker.settings import WorkerSettings
@@ -22,7 +22,7 @@ from lifoq.worker.settings import WorkerSettings
 if TYPE_CHECKING:
     from lifoq.health.worker_notes import Hold
     from lifoq.worker.gates.adaptive.kept_limits import KeptLimits
-    from lifoq.worker.gates.quotas.renewals import Renewals
+    from lifoq.worker.gates.quota_protocol.renewals import Renewals
 
 MOST_IN_BATCHES: Final = 500
 """Tasks of a type at a time, if it has batches: each is claimed and settled in a thread of its own,
@@ -46,7 +46,7 @@ class ProcessState:
     """The name of the process: in its claims, its notes and the quota tables."""
     since: int
     """Epoch microseconds when the process was ready to work."""
-    kept: "KeptLimits | None"
+    kept_limits: "KeptLimits | None"
     """Keeps what is found for adaptive types; None where no type is adaptive."""
     renewals: "Renewals | None"
     """Renews the quotas of limits over all workers; None where there are none."""
@@ -77,7 +77,7 @@ class ProcessState:
             claims=_claims(store, registry, host, name),
             name=name,
             since=host.now(),
-            kept=_kept(gates, name),
+            kept_limits=_kept_limits(gates, name),
             renewals=_renewals(gates),
         )
         state.check_timeouts()
@@ -181,7 +181,7 @@ class ProcessState:
 # What few workers need is imported where one does: a cold start less to import.
 
 
-def _kept(gates: Gates, name: str) -> "KeptLimits | None":
+def _kept_limits(gates: Gates, name: str) -> "KeptLimits | None":
     capacities = gates.named("adaptive_concurrency")
     if not capacities:
         return None
@@ -195,7 +195,7 @@ def _renewals(gates: Gates) -> "Renewals | None":
     quotas = [*gates.named("quota").values(), *gates.named("unit_quota").values()]
     if not quotas:
         return None
-    from lifoq.worker.gates.quotas.renewals import Renewals  # noqa: PLC0415
+    from lifoq.worker.gates.quota_protocol.renewals import Renewals  # noqa: PLC0415
 
     return Renewals(quotas, gates.lock)
 

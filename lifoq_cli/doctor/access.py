@@ -10,7 +10,7 @@ from lifoq.client import connection
 from lifoq.client.connection import Connection
 from lifoq.errors import QueueMisconfigured, StoreUnavailable
 from lifoq.operating import deployment
-from lifoq.operating.aws_account import NotThere
+from lifoq.operating.aws_calls import NotThere
 from lifoq.operating.deployment import Deployment
 from lifoq_cli.doctor.finding import Finding
 from lifoq_cli.doctor.patient import Patient

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, Final
 
-from lifoq.operating.aws_account import NotThere
+from lifoq.operating.aws_calls import NotThere
 from lifoq_cli.doctor.finding import Finding
 from lifoq_cli.doctor.patient import Patient
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from lifoq.basics.shown import harmless
 from lifoq.errors import LifoqError
-from lifoq.operating.aws_account import Account
+from lifoq.operating.aws_calls import Account
 from lifoq_cli import aws_words, completion, statuses
 from lifoq_cli.doctor import access, bucket, loop, table, versions, watched
 from lifoq_cli.doctor.finding import Check, Finding

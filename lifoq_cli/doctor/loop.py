@@ -7,8 +7,8 @@ from typing import Any, Final
 from lifoq.basics.host import SYSTEM
 from lifoq.environment import Variable
 from lifoq.errors import QueueMisconfigured
-from lifoq.operating import deployment, who_paused
-from lifoq.operating.aws_account import NotThere
+from lifoq.operating import deployment, pause_note_in_table
+from lifoq.operating.aws_calls import NotThere
 from lifoq_cli.doctor.finding import Finding
 from lifoq_cli.doctor.patient import Patient
 
@@ -197,7 +197,7 @@ def _by_whom(patient: Patient) -> str:
     if patient.settings is None:
         return ""
     try:
-        note = who_paused.read(patient.account, patient.settings.table)
+        note = pause_note_in_table.read(patient.account, patient.settings.table)
     except QueueMisconfigured:
         return ""
     return "" if note is None else f". {note.told(patient.name, now=SYSTEM.now())}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from lifoq.client.connection import Connection
 from lifoq.errors import LifoqError
-from lifoq.operating.aws_account import Account
+from lifoq.operating.aws_calls import Account
 from lifoq.operating.deployment import Deployment
 
 

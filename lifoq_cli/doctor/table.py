@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from lifoq.items import schema
 from lifoq.items.schema import ANOTHER_QUEUE
-from lifoq.operating.aws_account import NotThere
+from lifoq.operating.aws_calls import NotThere
 from lifoq_cli.doctor.finding import Finding
 from lifoq_cli.doctor.patient import Patient
 

@@ -12,8 +12,8 @@ from lifoq.health import sweep_note as notes
 from lifoq.health.headline import without_worker
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.items.task_error import TaskError
-from lifoq.operating.aws_account import NotThere
-from lifoq.store.table import MAX_BATCH_GET, Count
+from lifoq.operating.aws_calls import NotThere
+from lifoq.store.table_protocol import MAX_BATCH_GET, Count
 from lifoq.worker.run.loop import TooHeavy
 from lifoq_cli.doctor.finding import Finding
 from lifoq_cli.doctor.loop import subscribed

@@ -16,7 +16,7 @@ from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask
 from lifoq.items.task_error import TaskError
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from tests.analytics.exportfiles import Exporter, full_line, incremental_line

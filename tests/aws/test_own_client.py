@@ -44,8 +44,8 @@ from lifoq.aws.step_functions_calls import StepFunctionsCalls
 from lifoq.aws.topics import Topics
 from lifoq.basics.clock import ServerClock
 from lifoq.testing.hosts import START
+from lifoq_functions.boto3_clients import client
 from lifoq_functions.kick import Kicker
-from lifoq_functions.patient import client
 from tests.aws.server import ERROR, GET, Server, refused, reply
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.coldstart.sandbox import SERVICES, Sandbox, lay_out
 from lifoq.environment import Variable
-from lifoq.health import open_tasks_of_workers
+from lifoq.health import open_tasks_of_worker_groups
 from lifoq.targets.configured import encode
 from lifoq.targets.function import LambdaTarget
 from lifoq.targets.https import HttpsTarget
@@ -46,7 +46,7 @@ EVERYTHING = {
         }
     ),
     Variable.BUCKET: "payloads",
-    Variable.LONG_TASKS: open_tasks_of_workers.encode({"slow": ["encode"]}),
+    Variable.LONG_TASKS: open_tasks_of_worker_groups.encode({"slow": ["encode"]}),
 }
 """Beside what the benchmark's environment has: what may be switched on."""
 PACKAGES = {

@@ -26,7 +26,7 @@ from benchmarks.producer.__main__ import Producer
 from benchmarks.world import Table, World, poisson
 from lifoq import Lifetimes, WorkerSettings
 from lifoq.basics.host import SYSTEM
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
 
 

@@ -18,7 +18,7 @@ from lifoq import Queue
 from lifoq.client.connection import Connection
 from lifoq.health import sweep_note as notes
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.operating.aws_account import NotAllowed
+from lifoq.operating.aws_calls import NotAllowed
 from lifoq.operating.processing import Processing, known_paused
 from lifoq.testing import create_table
 from lifoq_cli import smoke

@@ -20,9 +20,9 @@ from lifoq.errors import QueueMisconfigured
 from lifoq.health import worker_notes
 from lifoq.items import schema
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.operating.aws_account import Account, NotAllowed, NotThere
+from lifoq.operating.aws_calls import Account, NotAllowed, NotThere
 from lifoq.operating.deployment import Deployment
-from lifoq.operating.who_paused import ITEM, PauseNote
+from lifoq.operating.pause_note_in_table import ITEM, PauseNote
 from lifoq.schedules.target import ScheduleTarget
 from lifoq_cli.doctor import bucket, command, watched
 from lifoq_cli.doctor.patient import Patient

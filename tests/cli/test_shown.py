@@ -10,7 +10,7 @@ import pytest
 from lifoq import Queue, TaskError
 from lifoq.health.headline import headline
 from lifoq.items.schema import Status
-from lifoq.operating.aws_account import Account
+from lifoq.operating.aws_calls import Account
 from lifoq.worker.handlers import task_id_in_logs as logged
 from lifoq_cli import look, smoke, watch
 from lifoq_cli.doctor import command as doctor

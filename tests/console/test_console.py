@@ -46,7 +46,7 @@ from lifoq.items.change import Change
 from lifoq.items.quota_table import NONE, Amount, Renewal, SharedLimit
 from lifoq.items.schema import Attribute
 from lifoq.metrics import Metric
-from lifoq.operating.aws_account import NotAllowed
+from lifoq.operating.aws_calls import NotAllowed
 from lifoq.operating.task_log import FoundLines, LogLine
 from lifoq.store.quota_tables import QuotaTables
 from lifoq.testing.hosts import TurnableHost

@@ -15,7 +15,7 @@ import pytest
 from lifoq import NewTask, Queue, QueueMisconfigured, Status
 from lifoq.aws.boto3_clients import new_client
 from lifoq.operating import deployment
-from lifoq.operating.aws_account import Account, NotAllowed
+from lifoq.operating.aws_calls import Account, NotAllowed
 from lifoq_cli.session import Session
 from lifoq_console.command import queues_of
 from lifoq_console.serve import Door

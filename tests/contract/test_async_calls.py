@@ -23,7 +23,7 @@ from lifoq import (
 )
 from lifoq.client import async_calls
 from lifoq.store.large_values import LargeValues, MemoryBlobs
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from tests.conftest import on_dynamodb_too
@@ -324,6 +324,6 @@ def test_who_awaits_nothing_imports_no_asyncio():
     program = (
         "import sys; from lifoq import Queue, Context; Queue.in_memory().put('a', kick=True); "
         "print({'asyncio', 'lifoq.client.async_calls', 'lifoq.client.kicks', "
-        "'lifoq.worker.handlers.emitted_parts'} & {*sys.modules})"
+        "'lifoq.worker.handlers.emitted_answer_parts'} & {*sys.modules})"
     )
     assert run(sys.executable, "-c", program) == "set()\n"

@@ -20,7 +20,7 @@ from lifoq import (
     WaitTimeout,
 )
 from lifoq.client import call as calls
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from tests.conftest import on_dynamodb_too

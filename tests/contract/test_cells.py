@@ -28,7 +28,7 @@ from lifoq import (
 from lifoq.basics.host import SYSTEM, Host
 from lifoq.health import pressure
 from lifoq.health.pressure import Starts
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq_cli.app import main

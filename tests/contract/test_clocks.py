@@ -14,7 +14,7 @@ from lifoq.basics.clock import CLOCK_TOLERANCE, ServerClock
 from lifoq.basics.host import MICROSECONDS, SYSTEM, microseconds
 from lifoq.errors import NotClaimed
 from lifoq.items.task_error import TaskError
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import START, ManualHost, TurnableHost
 

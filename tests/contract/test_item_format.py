@@ -18,7 +18,7 @@ from lifoq.items.schema import (
     MAX_TYPE_BYTES,
     Preview,
 )
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 

@@ -21,8 +21,8 @@ from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, Task
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
+from lifoq.store.key_starts_seen import START_WITHIN
 from lifoq.store.keyed_claims import KeyedClaims
-from lifoq.store.last_key_starts import START_WITHIN
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.handlers.registry import Registry

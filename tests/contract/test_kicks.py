@@ -12,7 +12,7 @@ from lifoq import Cells, Queue, TaskShed
 from lifoq.client.connection import Connection
 from lifoq.client.kicks import Kicks
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing import create_table
 from lifoq.testing.hosts import ManualHost

@@ -21,7 +21,7 @@ from lifoq.items.task import Task
 from lifoq.items.task_error import TaskError, TaskFailed
 from lifoq.store.large_values import INLINE, Blobs, LargeValues, MemoryBlobs
 from lifoq.store.store import Store
-from lifoq.store.table import Table
+from lifoq.store.table_protocol import Table
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.handlers.backoff import Backoff
 from tests.fixtures import noise

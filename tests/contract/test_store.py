@@ -13,7 +13,7 @@ from lifoq.errors import (
     TaskNotFound,
     WrongStatus,
 )
-from lifoq.health import open_tasks_of_workers
+from lifoq.health import open_tasks_of_worker_groups
 from lifoq.health.statistics import measure
 from lifoq.items.attempt_history import Ended, PastAttempt
 from lifoq.items.change import AtMost, Change, ConditionFailed, GreaterThan
@@ -528,9 +528,10 @@ def test_ages_count_from_when_a_task_entered_the_queue_behind_whatever_page_it_s
     found = measure(store, now=store.now())
     assert (round(found.newest_waiting_seconds), round(found.oldest_waiting_seconds)) == (5, 215)
     assert (
-        round(open_tasks_of_workers.measure(store, frozenset({"a"})).oldest_waiting_seconds) == 215
+        round(open_tasks_of_worker_groups.measure(store, frozenset({"a"})).oldest_waiting_seconds)
+        == 215
     )
-    assert open_tasks_of_workers.measure(store, frozenset({"b"})).oldest_waiting_seconds == 0
+    assert open_tasks_of_worker_groups.measure(store, frozenset({"b"})).oldest_waiting_seconds == 0
 
 
 def test_past_its_deadline_a_task_falls_back_and_is_counted_as_shed_all_the_same(store, host):

@@ -23,12 +23,12 @@ from lifoq import (
     WorkerSettings,
 )
 from lifoq.client import async_calls
-from lifoq.items.parts_in_checkpoint import checkpoint_of, parts_of
+from lifoq.items.answer_parts_in_checkpoint import checkpoint_of, parts_of
 from lifoq.store.large_values import LargeValues, MemoryBlobs
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost, TurnableHost
-from lifoq.worker.handlers import emitted_parts
+from lifoq.worker.handlers import emitted_answer_parts
 from tests.fixtures import noise
 
 
@@ -44,7 +44,7 @@ def queue(here) -> Queue:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
-    monkeypatch.setattr(emitted_parts, "EMIT_APART", 0.001)
+    monkeypatch.setattr(emitted_answer_parts, "EMIT_APART", 0.001)
 
 
 def run(queue: Queue, host: TurnableHost, handler: Callable, **terms):
@@ -105,7 +105,7 @@ def test_a_part_is_read_while_the_handler_runs_and_does_not_wait_for_the_next(qu
 
 
 def test_parts_that_come_quickly_share_a_write(queue, here, monkeypatch):
-    monkeypatch.setattr(emitted_parts, "EMIT_APART", 30)
+    monkeypatch.setattr(emitted_answer_parts, "EMIT_APART", 30)
     queue.put("a", task_id="t")
     with mock.patch.object(queue.store, "checkpoint", wraps=queue.store.checkpoint) as writes:
         assert run(queue, here, says(*range(200))).succeeded == 1

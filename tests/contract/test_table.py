@@ -23,8 +23,8 @@ from lifoq.items.change import (
     UnfitAttribute,
 )
 from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX, Attribute, Preview, Status
-from lifoq.store.attempt_writes import MAX_FOLLOW_UPS
-from lifoq.store.table import Span
+from lifoq.store.table_protocol import Span
+from lifoq.store.worker_writes import MAX_FOLLOW_UPS
 from tests.conftest import every_table
 
 pytestmark = every_table

@@ -41,7 +41,7 @@ from lifoq.items.traceparent import EXAMPLE
 from lifoq.schedules import event as events
 from lifoq.schedules.memory import MemoryGroup
 from lifoq.schedules.schedules import Schedules
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq_cdk import RecurringTask

@@ -25,7 +25,7 @@ from lifoq.aws.dynamo_values import typed
 from lifoq.aws.retry_policy import ATTEMPTS
 from lifoq.basics.clock import ServerClock
 from lifoq.store.large_values import LargeValues, MemoryBlobs
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from tests.conftest import on_dynamodb_too

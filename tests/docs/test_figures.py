@@ -16,8 +16,8 @@ from lifoq.health.statistics import CAP
 from lifoq.items import quota_table
 from lifoq.items.schema import MAX_PAYLOAD_BYTES
 from lifoq.worker.backlog import newest_or_oldest_first, view, view_index, when_to_poll_or_end
-from lifoq.worker.gates.quotas import worker_quota
-from lifoq.worker.handlers.emitted_parts import EMIT_APART
+from lifoq.worker.gates.quota_protocol import times
+from lifoq.worker.handlers.emitted_answer_parts import EMIT_APART
 from lifoq_cdk import LongTasks, TaskCode, functions, ingest, long_tasks, worker_scaling, workers
 from lifoq_functions.ingest import put_aside
 from tests.docs.test_docs import ROOT
@@ -249,7 +249,7 @@ def set_in_the_code() -> Iterator[tuple[str, str]]:
     page = "docs/decisions/shared-limits.md"
     lasts, apart = quota_table.QUOTA_LASTS, quota_table.CLOCKS_APART
     yield page, f"may be used for {lasts:.0f} seconds from the sending"
-    yield page, f"renewed after {worker_quota.RENEW_AFTER} seconds"
+    yield page, f"renewed after {times.RENEW_AFTER} seconds"
     yield page, f"shards {apart:.0f} seconds after its quota's end"
     yield page, f"keeps its shards for {lasts + apart:.0f} seconds"
     yield (

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Final
 
+from lifoq.worker.gates.all_gates import ROWS
 from lifoq.worker.gates.gate import About
-from lifoq.worker.gates.table import ROWS
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "waiting.md"
 HEAD: Final = "| gate | holds back | why the task waits |\n|---|---|---|\n"

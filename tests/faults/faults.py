@@ -13,7 +13,7 @@ from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.basics.host import microseconds
 from lifoq.errors import StoreUnavailable
-from lifoq.store.table import Table
+from lifoq.store.table_protocol import Table
 from tests.virtual.machine import Machine
 
 OUTAGE_SECONDS = 3.0

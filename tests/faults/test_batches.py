@@ -26,7 +26,7 @@ from lifoq.basics.host import OutOfThreads
 from lifoq.items.attempt_history import Ended
 from lifoq.items.change import Change, Item
 from lifoq.items.schema import OWN_PREFIX
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.worker.handlers.backoff import Backoff
 from lifoq.worker.handlers.outcome import TOO_LATE
 from lifoq.worker.handlers.task_id_in_logs import with_task_id

@@ -9,7 +9,7 @@ import pytest
 
 from lifoq.errors import DamagedTask, InvalidInput
 from lifoq.items.schema import MAX_ITEM_BYTES, MAX_PAYLOAD_BYTES, RESERVED_BYTES, Status
-from lifoq.store.table import Table
+from lifoq.store.table_protocol import Table
 from lifoq.worker.handlers.context import Context
 from tests.conftest import on_dynamodb_too
 from tests.faults.world import LEASE, World

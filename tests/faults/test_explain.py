@@ -19,7 +19,7 @@ from lifoq.health.worker_notes import MOST_TELLING, Hold
 from lifoq.items.change import Change
 from lifoq.items.quota_table import NONE, Amount, Renewal, SharedLimit
 from lifoq.items.schema import Attribute
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.quota_tables import QuotaTables
 from lifoq.store.store import Store
 from lifoq.testing import plugin

@@ -30,7 +30,7 @@ from lifoq.items.task_error import TaskError
 from lifoq.store.candidate import Candidate
 from lifoq.store.keyed_claims import KeyedClaims
 from lifoq.store.large_values import LargeValues, MemoryBlobs
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import START, ManualHost
 from tests.faults.world import LEASE, SHARED, World

@@ -34,7 +34,7 @@ from lifoq.testing.hosts import START
 from lifoq.worker.backlog.background_calls import BackgroundCalls
 from lifoq.worker.backlog.poller import Poller
 from lifoq.worker.gates.gates import Gates
-from lifoq.worker.run.attempt import Attempt
+from lifoq.worker.run.attempt_and_messages import Attempt
 from tests.virtual.bench import SLOW, Bench
 from tests.virtual.machine import Machine
 

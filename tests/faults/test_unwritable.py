@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from lifoq import Done, NewTask, Processor, Queue, Registry, Status, WorkerSettings
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
-from lifoq.store.table import Table
+from lifoq.store.table_protocol import Table
 from tests.faults.faults import answer
 from tests.fixtures import noise
 

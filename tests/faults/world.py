@@ -16,9 +16,9 @@ from lifoq.errors import Fail, Retry, StoreUnavailable
 from lifoq.health import sweep_note
 from lifoq.items.schema import TERMINAL, Attribute, Status
 from lifoq.items.task import NewTask
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
-from lifoq.store.table import Table
+from lifoq.store.table_protocol import Table
 from lifoq.testing.hosts import START
 from lifoq.worker.handlers.backoff import Backoff
 from lifoq.worker.handlers.context import Context

@@ -125,7 +125,10 @@ def load(
     def load_function(name: str, worker: WorkerSettings = WORKER, **more: str) -> ModuleType:
         for variable, value in {**variables, **environment.of_worker(worker), **more}.items():
             monkeypatch.setenv(variable, value)
-        for module in (f"lifoq_functions.{name}.handler", "lifoq_functions.since_deployment"):
+        for module in (
+            f"lifoq_functions.{name}.handler",
+            "lifoq_functions.records_before_deployment",
+        ):
             sys.modules.pop(module, None)
         return importlib.import_module(f"lifoq_functions.{name}.handler")
 

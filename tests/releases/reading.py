@@ -28,16 +28,16 @@ from lifoq.ends.end import end_of
 from lifoq.environment import Environment, Variable
 from lifoq.errors import InvalidInput
 from lifoq.health import found_limits, pressure, sweep_note, worker_notes
-from lifoq.health.open_tasks_of_workers import decode as long_groups
+from lifoq.health.open_tasks_of_worker_groups import decode as long_groups
 from lifoq.ingest.mapping import IngestMapping
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import OWN_PREFIX, Status
 from lifoq.items.task import Task
-from lifoq.operating import who_paused
+from lifoq.operating import pause_note_in_table
 from lifoq.operating.deployment import Deployment
 from lifoq.schedules.event import new_task
 from lifoq.store.large_values import LargeValues, MemoryBlobs
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
 from lifoq.targets.configured import decode as targets
 from lifoq.testing import TurnableHost
@@ -100,7 +100,7 @@ def _notes(queue: Queue, now: int) -> dict[str, Any]:
         "starts": _plain(pressure.measure(queue.store, now=now)),
         "limits": _plain(found_limits.of(workers_item)),
         "workers": _plain(worker_notes.of(workers_item)),
-        "pause": _plain(who_paused.read(_PauseTable(queue), "the table")),
+        "pause": _plain(pause_note_in_table.read(_PauseTable(queue), "the table")),
     }
 
 

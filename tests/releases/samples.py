@@ -22,11 +22,11 @@ from lifoq.items.quota_table import NONE, Amount, Renewal, SharedLimit
 from lifoq.items.schema import OWN_PREFIX, Attribute, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
-from lifoq.operating import who_paused
+from lifoq.operating import pause_note_in_table
 from lifoq.schedules.event import event_of
 from lifoq.store.keyed_claims import KeyedClaims
 from lifoq.store.large_values import LargeValues, MemoryBlobs
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.quota_tables import QuotaTables
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
@@ -223,8 +223,8 @@ def _own(w: Writer) -> None:
             ),
         },
     )
-    paused = who_paused.PauseNote(by="lifoq pause", who="ada@laptop, process 1", at=now)
-    w.table.damage({"taskId": who_paused.ITEM, "payload": json.dumps(asdict(paused))})
+    paused = pause_note_in_table.PauseNote(by="lifoq pause", who="ada@laptop, process 1", at=now)
+    w.table.damage({"taskId": pause_note_in_table.ITEM, "payload": json.dumps(asdict(paused))})
 
 
 STEPS: Final[tuple[Callable[[Writer], None], ...]] = (

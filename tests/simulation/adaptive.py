@@ -13,7 +13,7 @@ from lifoq.store.candidate import Candidate
 from lifoq.worker.gates import busy_downstream
 from lifoq.worker.gates.adaptive.capacity_search import CapacitySearch
 from lifoq.worker.gates.busy_downstream import BusyDownstream
-from lifoq.worker.gates.gate import Left
+from lifoq.worker.gates.gate import HowItLeft
 from tests.simulation.history import Violation
 from tests.simulation.machine import Machine
 
@@ -66,7 +66,7 @@ class JudgedRefusals(BusyDownstream):
             told = f"{self.inside} at a time, though {self._room} stayed when one was refused"
             self._machine.scheduler.failure = Violation(f"limits: {told}", "")
 
-    def leave(self, token: Any, left: Left) -> None:
+    def leave(self, token: Any, left: HowItLeft) -> None:
         super().leave(token, left)
         self._ended = 0 if left.refused else self._ended + 1
         if left.refused:

@@ -19,8 +19,8 @@ from lifoq.items.change import (
     UnfitAttribute,
 )
 from lifoq.items.schema import OWN_PREFIX, TERMINAL, Attribute, Status
-from lifoq.store.memory import SORT_KEYS, MemoryTable
-from lifoq.store.table import Count, Cursor, Page, Span
+from lifoq.store.memory_table import SORT_KEYS, MemoryTable
+from lifoq.store.table_protocol import Count, Cursor, Page, Span
 from tests.simulation import keys
 from tests.simulation.history import History, Violation, Write, status_of
 from tests.simulation.keys import BUSY, FOUND_OVER, is_slot

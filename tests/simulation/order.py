@@ -13,7 +13,7 @@ from typing import Final
 
 from lifoq.basics.host import MICROSECONDS
 from lifoq.items.schema import Attribute, Preview
-from lifoq.store.table import Page
+from lifoq.store.table_protocol import Page
 from tests.simulation.history import Violation
 
 BACK_BELOW: Final = 0.95

@@ -15,8 +15,8 @@ from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.items.change import Change, Equals, GreaterThan, Item, OneOf
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.store.candidate import candidate_of
-from lifoq.store.memory import MemoryTable
-from lifoq.store.table import Cursor, Page, Span
+from lifoq.store.memory_table import MemoryTable
+from lifoq.store.table_protocol import Cursor, Page, Span
 from lifoq.worker.settings import WorkerSettings
 from tests.simulation.batches import BATCHES, is_alone
 from tests.simulation.history import Violation

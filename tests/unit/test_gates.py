@@ -19,16 +19,18 @@ from lifoq.items.change import Change
 from lifoq.items.quota_table import NONE, QUOTA_LASTS
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
-from lifoq.worker.gates import gates, table
+from lifoq.worker.backlog.when_to_poll_or_end import LONGEST_POLL
+from lifoq.worker.gates import all_gates, gates
 from lifoq.worker.gates.busy_downstream import PROBE_AFTER
-from lifoq.worker.gates.gate import Gate, Left
+from lifoq.worker.gates.gate import Gate, HowItLeft
+from lifoq.worker.gates.gate_inputs import RunSetup
 from lifoq.worker.gates.gates import Gates, RunGates
 from lifoq.worker.gates.hours import Window
-from lifoq.worker.gates.quotas.demand import Demand
-from lifoq.worker.gates.quotas.renewals import Renewals
-from lifoq.worker.gates.quotas.state import RENEW_EVERY, RENEWAL_PATIENCE
+from lifoq.worker.gates.quota_protocol import times
+from lifoq.worker.gates.quota_protocol.demand import Demand
+from lifoq.worker.gates.quota_protocol.renewals import Renewals
+from lifoq.worker.gates.quota_protocol.times import RENEW_EVERY, RENEWAL_PATIENCE
 from lifoq.worker.gates.rate import Bucket
-from lifoq.worker.gates.setup import RunSetup
 from lifoq.worker.handlers.registry import TaskType
 from lifoq.worker.known_types import Types
 from tests.docs import waiting
@@ -55,8 +57,8 @@ def test_each_gate_has_a_row_in_the_table_and_each_row_its_gate():
             for node in ast.parse(path.read_text()).body
         )
     }
-    assert {each.name for each in table.ROWS} == made
-    for each in table.ROWS:
+    assert {each.name for each in all_gates.ROWS} == made
+    for each in all_gates.ROWS:
         assert callable(import_gate(each.name).make)
 
 
@@ -67,10 +69,10 @@ def test_the_page_of_why_a_task_waits_has_the_gates_of_the_table():
 
 def test_the_gates_that_are_asked_again_at_the_claim_are_named_on_the_page_and_in_the_table():
     kinds = {
-        each.name: get_type_hints(import_gate(each.name).make)["return"] for each in table.ROWS
+        each.name: get_type_hints(import_gate(each.name).make)["return"] for each in all_gates.ROWS
     }
     again = {name for name, kind in kinds.items() if kind.may_begin is not Gate.may_begin}
-    for text in (waiting.PAGE.read_text(encoding="utf-8"), table.__doc__ or ""):
+    for text in (waiting.PAGE.read_text(encoding="utf-8"), all_gates.__doc__ or ""):
         (sentence,) = re.findall(r"Right before the claim[^.]*(?:\.may_begin[^.]*)?\.", text)
         assert set(re.findall(r"(?<!\.)`+(\w+)`+", sentence)) == again
 
@@ -144,11 +146,11 @@ def test_a_worker_that_is_full_uses_up_no_rate():
     own = gates_of([("a", {"rate_limit": 2})], host=host, in_flight=1)
     passed = own.enter(ROW, host.monotonic())
     assert own.enter(ROW, host.monotonic()) is None
-    passed.leave(Left())
+    passed.leave(HowItLeft())
     assert own.enter(ROW, host.monotonic()) is not None
 
 
-def enter_all(own: Gates, host: ManualHost, number: int) -> list[gates.Pass]:
+def enter_all(own: Gates, host: ManualHost, number: int) -> list[gates.Passage]:
     """Enter so many times, as long as the gates are open."""
     tries = (own.enter(ROW, host.monotonic()) for _ in range(number))
     return list(takewhile(bool, tries))
@@ -160,11 +162,11 @@ def test_as_many_enter_as_stayed_when_others_were_refused_and_later_one_more_is_
     inside = enter_all(own, host, 20)
     assert len(inside) == 10
     for passed in inside[:8]:
-        passed.leave(Left(refused=True))
+        passed.leave(HowItLeft(refused=True))
     inside = inside[8:]
     assert enter_all(own, host, 20) == []
     for _ in range(PROBE_AFTER):
-        inside.pop().leave(Left())
+        inside.pop().leave(HowItLeft())
         inside += enter_all(own, host, 1)
         assert len(inside) == 2
     assert len(enter_all(own, host, 20)) == 1
@@ -174,12 +176,12 @@ def test_a_downstream_that_takes_nothing_is_tried_once_a_second():
     host = ManualHost()
     own = gates_of([("a", {})], host=host, in_flight=10)
     for passed in enter_all(own, host, 10):
-        passed.leave(Left(refused=True))
+        passed.leave(HowItLeft(refused=True))
     tried = 0
     for _ in range(100):
         for passed in enter_all(own, host, 1):
             tried += 1
-            passed.leave(Left(refused=True))
+            passed.leave(HowItLeft(refused=True))
         host.advance(0.1)
     assert tried == 9
 
@@ -188,7 +190,7 @@ def test_after_a_failure_and_no_success_none_starts_until_the_cooldown_is_over()
     host = ManualHost()
     own = gates_of([("a", {"cooldown": 5})], host=host)
     for failed, waits in ((False, 0), (True, 5)):
-        own.enter(ROW, host.monotonic()).leave(Left(failed=failed))
+        own.enter(ROW, host.monotonic()).leave(HowItLeft(failed=failed))
         assert own.wait(ROW, host.monotonic()) == waits
     host.advance(5)
     own.enter(ROW, host.monotonic()).hangs()
@@ -247,7 +249,7 @@ def fill_slots(world):
 
 def fail_one(world):
     (passed,) = enter_all(world.process, world.host, 1)
-    passed.leave(Left(failed=True))
+    passed.leave(HowItLeft(failed=True))
 
 
 def settle_none(world):
@@ -270,7 +272,7 @@ SITUATIONS = [
     ("run_over", {}, lambda w: setattr(w, "over", "its time is over"), {}, "claims no more"),
     ("time_left", {}, lambda w: w.host.advance(90), {}, "less time left"),
     (
-        "claimed_and_not_settled",
+        "too_many_unsettled",
         {},
         lambda w: setattr(w.claimed, "calls_not_settled", 99),
         {},
@@ -306,7 +308,7 @@ SITUATIONS = [
     ("key_slots", {"per_key": 1}, hold_key, {"key": "k"}, "its key k is busy"),
     ("key_rate", {"rate_per_key": 2}, claim_key, {"key": "k"}, "starts 2 tasks per second"),
     ("known_type", {}, lambda _w: None, {"task_type": "b"}, "no handler for task type b"),
-    ("claimed_or_refused", {}, lambda w: w.claimed.ids.add("t"), {}, "has it already"),
+    ("already_claimed_or_refused", {}, lambda w: w.claimed.ids.add("t"), {}, "has it already"),
     ("expired", {}, lambda _w: None, {"expires_at": 1}, "its deadline is over"),
     ("damaged", {}, lambda _w: None, {"damage": "taskKey is not a string"}, "taskKey is not"),
 ]
@@ -319,9 +321,16 @@ SHOWN_ELSEWHERE = {
 """Gates whose situations take more than a line: they have tests of their own."""
 
 
+def test_the_times_of_the_quotas_fit_each_other():
+    order = (times.ANSWER_PATIENCE, RENEW_EVERY, times.RENEW_AFTER, QUOTA_LASTS - RENEWAL_PATIENCE)
+    assert [*order] == sorted(set(order))
+    assert times.REFUSED_FOR > RENEW_EVERY
+    assert times.ASKS_AGAIN >= LONGEST_POLL
+
+
 def test_each_gate_of_the_table_has_a_situation():
     shown = {name for name, *_ in SITUATIONS} | SHOWN_ELSEWHERE
-    assert {row.name for row in table.ROWS} == shown
+    assert {row.name for row in all_gates.ROWS} == shown
 
 
 def test_each_gate_holds_back_and_says_why():
@@ -433,14 +442,14 @@ class Sharer:
         ]
         self.renewals = Renewals(self.quotas, self.gates.lock)
 
-    def enter(self) -> gates.Pass | None:
+    def enter(self) -> gates.Passage | None:
         return self.gates.enter(self.next, self.host.monotonic())
 
     def usable(self) -> bool:
         now = self.host.monotonic()
         return all(gate.may_begin(ROW, None, now) for gate in self.gates.of("a"))
 
-    def ask(self) -> None:
+    def ask_for_room(self) -> None:
         """A task waits, and is the next."""
         if self.gates.wait(self.next, self.host.monotonic()) > 0:
             assert not self.enter()
@@ -450,7 +459,7 @@ class Sharer:
 
     def take_renewals(self) -> list[bool]:
         """Make the renewals that are due while a task waits; whether more may start since."""
-        self.ask()
+        self.ask_for_room()
         told = []
         while renewals := self.due():
             told += [self.renewals.take_answer(renewal()) for renewal in renewals]
@@ -545,7 +554,7 @@ def test_a_start_on_a_divided_rate_that_is_undone_can_be_made_again(store, host)
 
 def test_an_answer_that_a_later_renewal_has_overtaken_is_not_used(store, host):
     first, second = (Sharer(store, host, in_flight=4) for _ in range(2))
-    first.ask()
+    first.ask_for_room()
     (renewal,) = first.due()
     answer = renewal()
     second.take_renewals()
@@ -567,7 +576,7 @@ def renew_each(host, *sharers):
 
 
 def test_the_life_of_a_quota_is_as_the_gate_tells_it(store, host):
-    """The numbers are those of ``quotas/worker_quota.py``, step by step."""
+    """The numbers are those of ``quota_protocol/worker_quota.py``, step by step."""
     a, b = Sharer(store, host, in_flight=10, here=8), Sharer(store, host, in_flight=10)
     (quota_a,), (quota_b,) = a.quotas, b.quotas
     others = [a.gates.enter(row("b"), host.monotonic()) for _ in range(4)]
@@ -586,20 +595,20 @@ def test_the_life_of_a_quota_is_as_the_gate_tells_it(store, host):
     inside_b = enter_all(b.gates, host, 9)
     assert len(inside_b) == 6
     for passed in others:
-        passed.leave(Left())
+        passed.leave(HowItLeft())
     a.take_renewals()
     assert quota_a.state.wants.slots == 8
     renew_each(host, a, b)
     assert (quota_b.state.has.slots, quota_b.state.fair.slots) == (6, 5)
-    inside_b.pop().leave(Left())
+    inside_b.pop().leave(HowItLeft())
     assert b.enter() is None
     renew_each(host, b, a)
     assert (quota_b.state.has.slots, quota_a.state.has.slots) == (5, 5)
     # 5: for longer than a second, one task at a time.
     for passed in inside_a:
-        passed.leave(Left())
+        passed.leave(HowItLeft())
     for _ in range(5):
-        a.enter().leave(Left())
+        a.enter().leave(HowItLeft())
         host.advance(RENEW_EVERY)
         for renewal in a.due():
             a.renewals.take_answer(renewal())
@@ -661,7 +670,7 @@ def test_a_heavy_task_is_waited_for_until_the_others_have_given_back_what_it_nee
         renew(heavy, light)
     # One by one they end. No other starts in their place, though light tasks wait.
     while heavy.gates.wait(heavy.next, host.monotonic()) > 0:
-        inside.pop().leave(Left())
+        inside.pop().leave(HowItLeft())
         assert heavy.enter() is None
         assert light.enter() is None
         renew(light, heavy)

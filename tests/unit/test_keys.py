@@ -4,9 +4,9 @@ import itertools
 
 from lifoq.basics.host import MICROSECONDS
 from lifoq.items.key_limit import KeyLimit
-from lifoq.store import last_key_starts
+from lifoq.store import key_starts_seen
+from lifoq.store.key_starts_seen import START_WITHIN, KeyStarts
 from lifoq.store.keyed_claims import KeyedClaims
-from lifoq.store.last_key_starts import START_WITHIN, KeyStarts
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.gates.key_slots import FIRST_KEY_PAUSE, LONGEST_KEY_PAUSE, KeyPauses
 
@@ -149,7 +149,7 @@ def test_a_new_run_of_the_process_remembers_the_starts_of_keys(bench):
 
 
 def test_the_starts_of_keys_that_are_remembered_have_a_bound(monkeypatch):
-    monkeypatch.setattr(last_key_starts, "MOST_REMEMBERED", 2)
+    monkeypatch.setattr(key_starts_seen, "MOST_REMEMBERED", 2)
     host = ManualHost()
     starts = KeyStarts(host)
     for key in ("k1", "k2", "k3"):

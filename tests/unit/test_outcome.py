@@ -6,7 +6,7 @@ import pytest
 
 from lifoq import Backoff, Busy, NewTask, Retry, Store, TaskError
 from lifoq.basics.host import MICROSECONDS
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.testing import ManualHost
 from lifoq.worker.handlers.outcome import TOO_LATE, GiveUp, TryAgain, later, raised
 

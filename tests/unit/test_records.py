@@ -10,7 +10,7 @@ from lifoq.basics import records
 from lifoq.health.pressure import Starts
 from lifoq.health.sweep_note import Note
 from lifoq.operating.deployment import Deployment
-from lifoq.operating.who_paused import PauseNote
+from lifoq.operating.pause_note_in_table import PauseNote
 
 NOTE = Note(
     unknown_types=("a", "b"),

@@ -9,7 +9,7 @@ from lifoq import Lifetimes, NewTask, Store
 from lifoq.items.task import Task
 from lifoq.items.task_error import TaskError
 from lifoq.items.transitions import IN_FLIGHT_TTL
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.testing.hosts import START, ManualHost
 
 SECOND = 1_000_000

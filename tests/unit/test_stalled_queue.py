@@ -3,7 +3,7 @@
 import pytest
 
 from lifoq import Lifetimes, NewTask, Registry, WorkerSettings
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.known_types import Types

@@ -95,9 +95,9 @@ def test_whatever_comes_and_goes_rows_come_in_the_order_of_the_queue(moments, ne
         started = [start() for _ in range(starts)]
         if back and started and started[-1]:
             waiting[:0] = started[-1:]
-            seen.came_back(started[-1])
+            seen.put_back(started[-1])
     assert waiting == []
-    assert seen.empty()
+    assert seen.nothing_waits()
 
 
 def test_suspected_poison_is_a_scheduling_class_of_its_own(seen):
@@ -129,7 +129,7 @@ def test_of_many_rows_of_a_type_the_first_are_remembered_and_the_others_read_aga
 
 def test_a_type_that_must_not_start_is_left_where_it_is(seen):
     front(seen, 9, 8, more=False)
-    seen.came_back(row(5, "b"))
+    seen.put_back(row(5, "b"))
     assert order(seen, lambda row: row.task_type == "b") == [5]
     assert order(seen) == [9, 8]
 
@@ -191,7 +191,7 @@ def test_however_many_keys_wait_to_choose_the_next_takes_no_longer(newest_first)
             assert chosen is waiting[1]
             seen.drop(chosen)
             seen.front(first, first.rows)
-            assert not seen.empty()
+            assert not seen.nothing_waits()
             assert not seen.outdated(0)
 
         return steps(choose)

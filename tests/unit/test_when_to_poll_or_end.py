@@ -20,7 +20,7 @@ from lifoq.worker.backlog.when_to_poll_or_end import (
     next_poll,
 )
 from lifoq.worker.backlog.when_to_promote import PROMOTE_EVERY, Promotions
-from lifoq.worker.run.circuit_breaker import OPENS_AFTER, CircuitBreaker
+from lifoq.worker.run.database_circuit_breaker import OPENS_AFTER, CircuitBreaker
 
 S = microseconds(1)
 LINGER = 0.2
@@ -29,29 +29,34 @@ LINGER = 0.2
 def finds(facts, found, now, seen_at=None, opens_in=math.inf):
     """A poll that was sent at ``seen_at`` is judged at ``now``."""
     seen_at = now if seen_at is None else seen_at
-    return facts.finds(found, now, seen_at=seen_at, woken_at=0, opens_in=opens_in)
+    return facts.after_pages_judged(found, now, seen_at=seen_at, woken_at=0, opens_in=opens_in)
 
 
 START = Facts.of_start(0)
-EMPTY = finds(START.asks(0).shows(1), Found.NOTHING, 0)
+EMPTY = finds(START.after_poll_sent(0).after_poll_answered(1), Found.NOTHING, 0)
 
 WHEN = [
     # what has happened, at which second, and when the next poll is due (seconds), and why
     ("the run begins", START, 0, "the run begins"),
-    ("a poll is sent", START.asks(5), POLL_PATIENCE, "on its way"),
-    ("it has failed", START.asks(0).fails(1, 0), SHORTEST_POLL, "did not answer"),
+    ("a poll is sent", START.after_poll_sent(5), POLL_PATIENCE, "on its way"),
+    (
+        "it has failed",
+        START.after_poll_sent(0).after_poll_failed(1, 0),
+        SHORTEST_POLL,
+        "did not answer",
+    ),
     ("tasks were started", finds(START, Found.STARTED, 3 * S), 3, "started"),
     ("tasks wait, behind gates", finds(START, Found.BLOCKED, 0), SHORTEST_POLL, "must not start"),
     ("a gate opens soon", finds(START, Found.BLOCKED, 0, opens_in=0.02), 0.02, "must not start"),
     ("nothing waits", EMPTY, EMPTY_POLL, "nothing waits"),
     ("nothing, so far", finds(START, Found.MORE_TO_READ, 0), EMPTY_POLL, "so far"),
-    ("a slot is free", finds(START, Found.BLOCKED, 0).stirs(7), 0, "may be free"),
-    ("a task came back", EMPTY.comes_back(0), 0, "may be free"),
-    ("an attempt was settled", EMPTY.settles(0), 0, "may be free"),
-    ("a claim has failed", START.puts_off(0), SHORTEST_POLL, "did not answer"),
+    ("a slot is free", finds(START, Found.BLOCKED, 0).after_room_freed(7), 0, "may be free"),
+    ("a task came back", EMPTY.after_return(0), 0, "may be free"),
+    ("an attempt was settled", EMPTY.after_settlement(0), 0, "may be free"),
+    ("a claim has failed", START.after_call_failed(0), SHORTEST_POLL, "did not answer"),
     (
         "nothing, but a change came after",
-        finds(EMPTY.settles(1), Found.NOTHING, 2, 0),
+        finds(EMPTY.after_settlement(1), Found.NOTHING, 2, 0),
         0,
         "nothing",
     ),
@@ -84,16 +89,21 @@ def test_what_the_pages_of_a_poll_tell_together():
 
 
 def test_a_page_is_old_news_where_a_later_poll_was_answered_and_none_where_it_failed():
-    facts = START.asks(0).asks(S).asks(2 * S).fails(3, 2 * S)
+    facts = (
+        START.after_poll_sent(0)
+        .after_poll_sent(S)
+        .after_poll_sent(2 * S)
+        .after_poll_failed(3, 2 * S)
+    )
     assert facts.is_news(2)
-    assert not facts.shows(2).is_news(1)
+    assert not facts.after_poll_answered(2).is_news(1)
 
 
 def gaps(facts, found, number, *, watches=False):
     """The seconds between polls of which each finds the same."""
     told, now = [], 0
     for _ in range(number):
-        facts = finds(facts.asks(now).shows(facts.asked + 1), found, now)
+        facts = finds(facts.after_poll_sent(now).after_poll_answered(facts.asked + 1), found, now)
         told.append((next_poll(facts, watches=watches).at - now) / S)
         now = next_poll(facts, watches=watches).at
     return told
@@ -115,7 +125,7 @@ def believed(facts):
 
 
 def test_an_empty_queue_is_believed_after_it_was_watched():
-    worked = START.works()
+    worked = START.after_claim_or_promotion(0)
     once = finds(worked, Found.NOTHING, S)
     assert believed(once) == 1.2
     assert believed(finds(once, Found.NOTHING, S + microseconds(0.1))) == 1.2
@@ -125,14 +135,14 @@ def test_an_empty_queue_is_believed_after_it_was_watched():
 
 
 def test_what_came_back_is_not_overlooked_by_a_page_that_was_asked_for_before():
-    back = START.comes_back(S)
+    back = START.after_return(S)
     assert believed(finds(back, Found.NOTHING, S + 1, seen_at=S - 1)) is None
     assert believed(finds(back, Found.NOTHING, S + 2, seen_at=S)) is not None
 
 
 def test_after_an_outcome_an_empty_queue_is_watched_for_half_as_long_again():
-    empty = finds(START.works(), Found.NOTHING, S)  # while the task is at work
-    settled = empty.settles(5 * S)
+    empty = finds(START.after_claim_or_promotion(0), Found.NOTHING, S)  # while the task is at work
+    settled = empty.after_settlement(5 * S)
     assert believed(settled) is None
     assert believed(finds(settled, Found.NOTHING, 5 * S + 1, seen_at=5 * S)) == 5.1
 
@@ -146,12 +156,12 @@ LATE = microseconds(OPENS_AFTER)
 def test_a_database_that_does_not_answer_is_given_up_after_a_while():
     breaker = CircuitBreaker()
     for moment in (0, LATE - 1):
-        breaker.met(DOWN, moment)
+        breaker.call_failed(DOWN, moment)
         assert not breaker.hopeless
-    breaker.passes()  # whatever answers is a new beginning
-    breaker.met(DOWN, LATE)
+    breaker.call_answered()  # whatever answers is a new beginning
+    breaker.call_failed(DOWN, LATE)
     assert not breaker.hopeless
-    breaker.met(DOWN, 2 * LATE)
+    breaker.call_failed(DOWN, 2 * LATE)
     assert (breaker.hopeless, breaker.error) == (True, DOWN)
 
 
@@ -160,9 +170,9 @@ def test_what_does_not_pass_by_waiting_ends_the_run_whatever_answers_later(error
     """A run whose index is missing ended as if all were well, where another call was answered just
     after."""
     breaker = CircuitBreaker()
-    breaker.met(error, 0)
-    breaker.met(ValueError("and this"), 0)
-    breaker.passes()
+    breaker.call_failed(error, 0)
+    breaker.call_failed(ValueError("and this"), 0)
+    breaker.call_answered()
     assert breaker.hopeless
     assert breaker.fatal is error
 

@@ -23,8 +23,8 @@ from lifoq import (
 from lifoq.basics.host import MICROSECONDS
 from lifoq.items.change import Change, Item
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute
-from lifoq.store.memory import MemoryTable
-from lifoq.store.table import Cursor, Page, Span
+from lifoq.store.memory_table import MemoryTable
+from lifoq.store.table_protocol import Cursor, Page, Span
 from lifoq.testing.hosts import START
 from tests.virtual.machine import Machine
 from tests.virtual.scheduler import Scheduler

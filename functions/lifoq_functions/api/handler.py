@@ -31,7 +31,7 @@ from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskFailed
 from lifoq_functions import started
 from lifoq_functions.connected import store_of
-from lifoq_functions.credentials import end_if_expired, ends_with_credentials
+from lifoq_functions.end_when_credentials_expire import end_if_expired, ends_with_credentials
 
 JSON: Final = "application/json"
 MARGIN: Final = 3.0

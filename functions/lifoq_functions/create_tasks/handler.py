@@ -16,7 +16,7 @@ from lifoq.schedules.event import LOAD, new_task
 from lifoq_functions import started
 from lifoq_functions.connected import store_of
 from lifoq_functions.create_tasks.load import Load
-from lifoq_functions.credentials import end_if_expired, ends_with_credentials
+from lifoq_functions.end_when_credentials_expire import end_if_expired, ends_with_credentials
 from lifoq_functions.measure import emit, measured
 
 TICK: Final = 0.1

@@ -15,7 +15,7 @@ from lifoq.ingest.message import Delivery, deliveries
 from lifoq.metrics import Metric
 from lifoq_functions import started
 from lifoq_functions.connected import store_of
-from lifoq_functions.credentials import end_if_expired, ends_with_credentials
+from lifoq_functions.end_when_credentials_expire import end_if_expired, ends_with_credentials
 from lifoq_functions.ingest.put_aside import put_aside
 from lifoq_functions.measure import emit, measured
 

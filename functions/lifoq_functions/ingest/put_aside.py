@@ -25,6 +25,6 @@ def put_aside(queue_url: str, event: Any, reason: LifoqError) -> None:
 @functools.cache
 def _sqs() -> Any:
     """When it is needed: most starts never do."""
-    from lifoq_functions.patient import client  # noqa: PLC0415 - a cold start less to import
+    from lifoq_functions.boto3_clients import client  # noqa: PLC0415 - a cold start less to import
 
     return client("sqs")

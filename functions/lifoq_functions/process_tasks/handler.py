@@ -15,7 +15,7 @@ from lifoq.worker.processor import Processor
 from lifoq.worker.run.report import ProcessUnusable, RunReport
 from lifoq_functions import started
 from lifoq_functions.connected import store_of
-from lifoq_functions.credentials import ends_with_credentials
+from lifoq_functions.end_when_credentials_expire import ends_with_credentials
 from lifoq_functions.kick import Kicker, sent_at
 from lifoq_functions.measure import emit, emit_by_type, flush, measured
 from lifoq_functions.task_types import registered

@@ -14,7 +14,7 @@ from lifoq.worker.sweep.stalled_queue import StallWatch, patience
 from lifoq.worker.sweep.sweep import Sweeper, SweepReport
 from lifoq_functions import started
 from lifoq_functions.connected import store_of
-from lifoq_functions.credentials import ends_with_credentials
+from lifoq_functions.end_when_credentials_expire import ends_with_credentials
 from lifoq_functions.kick import Kicker
 from lifoq_functions.measure import emit, measured
 from lifoq_functions.task_types import registered
@@ -48,7 +48,7 @@ def handle(_event: Any, _context: LambdaContext) -> dict[str, Any]:
         logger.warning("no worker is known to have these task types", extra=extra)
     emit({Metric.STALLED: int(report.stats.stalled)})
     if environment.long_tasks is not None:
-        from lifoq_functions.sweep.long_tasks import tell  # noqa: PLC0415 - not where there is none
+        from lifoq_functions.sweep.worker_group_metrics import tell  # noqa: PLC0415 - not where there is none
 
         tell(store, environment.long_tasks)
     summary = {

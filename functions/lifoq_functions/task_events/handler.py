@@ -18,14 +18,14 @@ from lifoq.ends.step_functions import StepFunctions
 from lifoq.ends.topic import EventsTopic
 from lifoq.environment import Environment
 from lifoq_functions import started
-from lifoq_functions.credentials import end_if_expired, ends_with_credentials
-from lifoq_functions.since_deployment import came_since_deployment
+from lifoq_functions.end_when_credentials_expire import end_if_expired, ends_with_credentials
+from lifoq_functions.records_before_deployment import came_since_deployment
 
 ANSWERS_AT_ONCE: Final = 10
 
 
 def boto3_client(service: str) -> Any:
-    from lifoq_functions.patient import client  # noqa: PLC0415 - a cold start less to import
+    from lifoq_functions.boto3_clients import client  # noqa: PLC0415 - a cold start less to import
 
     return client(service, connections=ANSWERS_AT_ONCE)
 

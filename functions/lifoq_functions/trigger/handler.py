@@ -11,10 +11,10 @@ from lifoq.environment import Environment
 from lifoq.items.schema import Status
 from lifoq.metrics import Metric
 from lifoq_functions import started
-from lifoq_functions.credentials import ends_with_credentials
+from lifoq_functions.end_when_credentials_expire import ends_with_credentials
 from lifoq_functions.kick import Kicker
 from lifoq_functions.measure import emit, measured
-from lifoq_functions.since_deployment import came_since_deployment
+from lifoq_functions.records_before_deployment import came_since_deployment
 
 logger = Logger()
 environment = Environment.of_this_process()

@@ -17,8 +17,8 @@ from lifoq.items.change import Item
 from lifoq.items.schema import Attribute, Status
 from lifoq.store.candidate import Candidate, Candidates
 from lifoq.store.store import Store
-from lifoq.store.table import Cursor
-from lifoq.worker.gates.quotas.renewal_answer import RenewalAnswer
+from lifoq.store.table_protocol import Cursor
+from lifoq.worker.gates.quota_protocol.renewal_answer import RenewalAnswer
 from lifoq.worker.known_types import Types
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from lifoq.basics.host import microseconds
 from lifoq.items.schema import Status
 from lifoq.store.candidate import Candidate, Candidates
-from lifoq.store.table import LARGEST_PAGE, Cursor
+from lifoq.store.table_protocol import LARGEST_PAGE, Cursor
 from lifoq.worker.backlog.background_calls import BackgroundCalls, Poll, Shown, ShownBehind
 from lifoq.worker.backlog.newest_or_oldest_first import NewestOrOldestFirst
 from lifoq.worker.backlog.tasks_of_this_run import TasksOfThisRun
@@ -55,7 +55,8 @@ class Poller:
         self._first_page = first_page
 
         self.facts = Facts.of_start(now)
-        """The events that say when to poll. Written by the run, too."""
+        """The events that say when to poll. Nobody else writes it: the run tells of its events by
+        ``note``."""
 
         # The poller's own: what it has read, and what it waits for.
         self._view = self._new_view(now)
@@ -65,7 +66,7 @@ class Poller:
         """When the page was asked for that is on its way, behind the first; None if none is."""
 
         # What the index does not show yet: written when the run changes a task.
-        self._came_back: dict[str, tuple[int, Candidate]] = {}
+        self._returned: dict[str, tuple[int, Candidate]] = {}
         """Tasks that the run itself returned to the queue, by their ids, and when. A page that was
         asked for before does not show them."""
         self._dead_lettered: set[str] = set()
@@ -82,12 +83,16 @@ class Poller:
         self._left_free = False
         """True if the last poll left slots free."""
 
+    def note(self, event: Callable[[Facts, int], Facts], now: int) -> None:
+        """Note an event of the run, such as ``Facts.after_settlement``."""
+        self.facts = event(self.facts, now)
+
     # Asking
 
     def poll(self, now: int) -> None:
         """Ask for the first page, from the end of the queue that ``order`` chooses."""
         newest_first = not self._order.asks_for_oldest()
-        self.facts = self.facts.asks(now)
+        self.facts = self.facts.after_poll_sent(now)
         poll = Poll(number=self.facts.asked, sent=now, newest_first=newest_first)
         self._calls.poll(poll, limit=self._first_page)
 
@@ -106,7 +111,7 @@ class Poller:
     def failed(self, request: Poll | Cursor, now: int) -> None:
         """Note that a page could not be had."""
         if isinstance(request, Poll):
-            self.facts = self.facts.fails(request.number, now)
+            self.facts = self.facts.after_poll_failed(request.number, now)
         else:
             self._asked_behind = None
 
@@ -116,13 +121,13 @@ class Poller:
         """Take in a first page. Return False if it changes nothing: a later poll was answered
         before, or the page only told the age of the oldest task."""
         poll, is_news = shown.poll, self.facts.is_news(shown.poll.number)
-        self.facts = self.facts.shows(poll.number)
+        self.facts = self.facts.after_poll_answered(poll.number)
         if not is_news:
             return False
         self._let_fall(shown.page.rows)
         self._order.decide(shown.page, of_newest=poll.newest_first, now=self._clock())
         if self._order.newest_first is not poll.newest_first:
-            self.facts = self.facts.stirs(now)
+            self.facts = self.facts.after_room_freed(now)
             return False
         if self._view_is_stale(now):
             self._view = self._new_view(poll.sent)
@@ -132,10 +137,10 @@ class Poller:
         self._view.front(shown.page, self._startable(rows, now), self._refused(rows, now))
         over = self._view.no_more_refused(lambda row: self._claimed.is_refused(row.task_id, now))
         for row in self._startable(over, now):
-            self._view.came_back(row)
+            self._view.put_back(row)
         if self._view.has_gap:  # behind it lies what is known
             self._page_behind = self._first_page
-        self._remember_what_came_back(now, since=poll.sent)
+        self._remember_what_returned(now, since=poll.sent)
         return True
 
     def shown_behind(self, shown: ShownBehind, now: int) -> None:
@@ -146,12 +151,12 @@ class Poller:
         startable, refused = self._startable(rows, now), self._refused(rows, now)
         self._view.behind(cursor, shown.page, startable, refused)
 
-    def came_back(self, row: Candidate, now: int) -> None:
+    def task_returned(self, row: Candidate, now: int) -> None:
         """Note that the run itself returned a task to the queue."""
         for startable in self._startable([row], now):
-            self._came_back[row.task_id] = (now, row)
-            self._view.came_back(startable)
-            self.facts = self.facts.comes_back(now)
+            self._returned[row.task_id] = (now, row)
+            self._view.put_back(startable)
+            self.facts = self.facts.after_return(now)
 
     def dead_letter(self, task_id: str, seen: tuple[Status, ...], reason: str) -> None:
         """Dead-letter a damaged item if its status is one of ``seen``. It is asked for once in a
@@ -208,7 +213,7 @@ class Poller:
             shows_claimed=self._view.has_refused
             or any(self._claimed.has(row.task_id, now) for row in page.rows),
         ):
-            self.facts = self.facts.finds(
+            self.facts = self.facts.after_pages_judged(
                 found,
                 now,
                 seen_at=self._view.began,
@@ -231,7 +236,7 @@ class Poller:
         row = self.gates.awaited(task_type)
         if row is None:
             return None
-        self._view.came_back(row)
+        self._view.put_back(row)
         may_start = self.gates.class_is_open(row, now) and self.gates.key_is_open(row, now)
         if may_start and self._view.has(row) and self._startable([row], now):
             return row
@@ -270,18 +275,18 @@ class Poller:
         not where that costs much (many rows of other workers, or expired ones) and nothing has
         changed.
         """
-        about_to_end = self._view.empty() and self._claimed.nothing
+        about_to_end = self._view.nothing_waits() and self._claimed.nothing
         if self._view.is_costly and self.facts.unchanged_since(self._view.began):
             about_to_end = False
         reordered = self._view.newest_first is not self._order.newest_first
         return reordered or about_to_end or self._view.outdated(now)
 
-    def _remember_what_came_back(self, now: int, *, since: int) -> None:
+    def _remember_what_returned(self, now: int, *, since: int) -> None:
         """Put tasks into the view that the run returned to the queue after the page was asked for:
         the page cannot show them yet."""
-        self._came_back = {i: (at, row) for i, (at, row) in self._came_back.items() if at >= since}
-        for row in self._startable([row for _, row in self._came_back.values()], now):
-            self._view.came_back(row)
+        self._returned = {i: (at, row) for i, (at, row) in self._returned.items() if at >= since}
+        for row in self._startable([row for _, row in self._returned.values()], now):
+            self._view.put_back(row)
 
     def _opens_in(self, now: int) -> float:
         """Return the seconds until the gates let the first of the waiting tasks start, as far as

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from lifoq.basics.host import microseconds
 from lifoq.items.schema import Attribute
 from lifoq.store.candidate import Candidate, Candidates
-from lifoq.store.table import Cursor
+from lifoq.store.table_protocol import Cursor
 from lifoq.worker.backlog.view_index import Key, Place, ViewIndex
 
 ROWS_PER_SECOND: Final = 100
@@ -122,7 +122,7 @@ class BacklogView:
         self._remember(startable)
         self._remember_refused(refused)
 
-    def came_back(self, row: Candidate) -> None:
+    def put_back(self, row: Candidate) -> None:
         """Remember a task that the run itself returned to the queue, perhaps to its old place."""
         self._remember([row])
 
@@ -172,7 +172,7 @@ class BacklogView:
         before theirs, and the least excess comes first.
         """
         first, least = None, math.inf
-        for row, beyond in self._heads(class_is_open, key_is_open, excess):
+        for row, beyond in self._first_of_keys(class_is_open, key_is_open, excess):
             sooner = first is None or self._before(_place(row), _place(first))
             if beyond < least or (beyond == least and sooner):
                 first, least = row, beyond
@@ -180,7 +180,7 @@ class BacklogView:
             return first
         return None if self._before(_place_of(self.cursor), _place(first)) else first
 
-    def _heads(
+    def _first_of_keys(
         self,
         class_is_open: Callable[[Candidate], bool],
         key_is_open: Callable[[Candidate], bool],
@@ -216,7 +216,7 @@ class BacklogView:
         """The keys of which rows wait."""
         return set().union(*(rows.keys for rows in self._classes.values()))
 
-    def empty(self) -> bool:
+    def nothing_waits(self) -> bool:
         """Return True if all of the queue was read, and nothing waits in it."""
         return self.cursor is None and not any(self._classes.values())
 

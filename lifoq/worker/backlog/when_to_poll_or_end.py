@@ -5,8 +5,9 @@ How a run decides that the queue is empty, and ends:
 
 1. A poll is due (``next_poll``) and the gates are open: the run asks for the first page.
 2. The page comes. Its rows go into the view, and what may start is started.
-3. ``judge`` says what the pages so far tell (``Found``), and that becomes a fact (``finds``). While
-   the index goes on behind these pages, the run reads on (``MORE_TO_READ``).
+3. ``judge`` says what the pages so far tell (``Found``), and that becomes a fact
+   (``after_pages_judged``). While the index goes on behind these pages, the run reads on
+   (``MORE_TO_READ``).
 4. NOTHING is confirmed if nothing that the run knows of has changed since the first of these pages
    was asked for. Then the queue is empty since now; since the kick, if the run has claimed and
    promoted nothing yet.
@@ -26,9 +27,9 @@ takes 5 ms (``tests/faults/test_run.py`` has it run so):
     0.000   the run begins                                                  at once
     0.005   two rows: the first is started,       BLOCKED                   in 0.05 s; but there is
             the other finds no slot                                         no slot before 0.410
-    0.410   the handler is back: a free slot      stirred                   at once
+    0.410   the handler is back: a free slot      poll at once            at once
     0.415   one row, which is started             STARTED                   no slot before 0.820
-    0.820   the handler is back                   stirred                   at once
+    0.820   the handler is back                   poll at once            at once
     0.825   no row. But the attempt was settled   NOTHING, not confirmed    at once
             after this poll was sent
     0.830   no row, and nothing has changed       NOTHING, confirmed,       in 0.1 s
@@ -97,7 +98,7 @@ class Facts(NamedTuple):
     """When the latest poll was sent."""
     found_at: int
     """When the latest pages were judged."""
-    stirred_at: int
+    poll_at_once_since: int
     """When something happened last that calls for a poll at once."""
     changed_at: int
     """The last moment at which the run learned of something that may wait."""
@@ -115,15 +116,15 @@ class Facts(NamedTuple):
     """The news of the latest pages; None before the first."""
     opens_in: float = 0.0
     """Seconds until the first of the tasks that wait may start, as far as one can know."""
-    blocked: int = 0
+    blocked_polls: int = 0
     """The polls in a row that could start nothing, or failed."""
-    empty: int = 0
+    empty_polls: int = 0
     """The polls that found nothing since the last start."""
 
     # Changed.
-    stirred: bool = False
+    poll_at_once: bool = False
     """True if something has happened since the latest finding that calls for a poll at once, at
-    ``stirred_at``."""
+    ``poll_at_once_since``."""
     settled_at: int | None = None
     """When an attempt was settled last."""
     has_worked: bool = False
@@ -139,9 +140,9 @@ class Facts(NamedTuple):
     @classmethod
     def of_start(cls, now: int) -> "Facts":
         """Return the facts of a run that begins."""
-        return cls(asked_at=now, found_at=now, stirred_at=now, changed_at=now)
+        return cls(asked_at=now, found_at=now, poll_at_once_since=now, changed_at=now)
 
-    def asks(self, now: int) -> "Facts":
+    def after_poll_sent(self, now: int) -> "Facts":
         """A poll is sent."""
         return self._replace(asked=self.asked + 1, asked_at=now)
 
@@ -149,39 +150,39 @@ class Facts(NamedTuple):
         """Return False if a later poll was answered before: the page is old news."""
         return number > self.shown
 
-    def shows(self, number: int) -> "Facts":
+    def after_poll_answered(self, number: int) -> "Facts":
         """A poll is answered."""
         return self._replace(shown=max(self.shown, number), ended=max(self.ended, number))
 
-    def fails(self, number: int, now: int) -> "Facts":
+    def after_poll_failed(self, number: int, now: int) -> "Facts":
         """A poll has failed."""
-        return self._replace(ended=max(self.ended, number)).puts_off(now)
+        return self._replace(ended=max(self.ended, number)).after_call_failed(now)
 
-    def puts_off(self, now: int) -> "Facts":
+    def after_call_failed(self, now: int) -> "Facts":
         """A call has failed: the database is overloaded or down."""
         return self._replace(
             found=Found.FAILED,
             found_at=now,
-            stirred=False,
+            poll_at_once=False,
             opens_in=LONGEST_POLL,
-            blocked=self.blocked + 1,
+            blocked_polls=self.blocked_polls + 1,
         )
 
-    def finds(
+    def after_pages_judged(
         self, found: Found, now: int, *, seen_at: int, woken_at: int, opens_in: float = 0.0
     ) -> "Facts":
         """The pages of a poll are judged. ``seen_at``: when the oldest of them was asked for.
         ``woken_at``: when the kick was sent that started the run. ``opens_in``: seconds until the
         first of the tasks that wait may start."""
-        after = self._replace(found=found, found_at=now, stirred=False)
+        after = self._replace(found=found, found_at=now, poll_at_once=False)
         match found:
             case Found.STARTED:
-                return after._replace(blocked=0, empty=0, empty_since=None)
+                return after._replace(blocked_polls=0, empty_polls=0, empty_since=None)
             case Found.BLOCKED:
-                blocked = self.blocked + 1
-                return after._replace(blocked=blocked, opens_in=opens_in, empty_since=None)
+                blocked = self.blocked_polls + 1
+                return after._replace(blocked_polls=blocked, opens_in=opens_in, empty_since=None)
             case Found.NOTHING:
-                after = after._replace(blocked=0, empty=self.empty + 1)
+                after = after._replace(blocked_polls=0, empty_polls=self.empty_polls + 1)
                 if not self.unchanged_since(seen_at):
                     return after
                 # Since the kick, if the run has changed nothing yet: the index has had that long to
@@ -196,23 +197,24 @@ class Facts(NamedTuple):
         """Return True if nothing that the run knows of has changed since ``moment``."""
         return moment >= self.changed_at
 
-    def stirs(self, now: int) -> "Facts":
+    def after_room_freed(self, now: int) -> "Facts":
         """Something has happened that may let a task start: a slot or a key is free, a quota is
         larger."""
-        return self._replace(stirred=True, stirred_at=now)
+        return self._replace(poll_at_once=True, poll_at_once_since=now)
 
-    def works(self) -> "Facts":
+    def after_claim_or_promotion(self, _now: int) -> "Facts":
         """A task is claimed or promoted: what waits has changed since the kick."""
         return self if self.has_worked else self._replace(has_worked=True)
 
-    def comes_back(self, now: int) -> "Facts":
+    def after_return(self, now: int) -> "Facts":
         """A task waits again that the run held or promoted."""
-        return self.stirs(now)._replace(changed_at=now, confirmed=False, empty_since=None)
+        after = self.after_room_freed(now)
+        return after._replace(changed_at=now, confirmed=False, empty_since=None)
 
-    def settles(self, now: int) -> "Facts":
+    def after_settlement(self, now: int) -> "Facts":
         """An attempt is settled, perhaps with follow-ups: a queue that was empty is polled once
         more."""
-        after = self.stirs(now) if self.found is Found.NOTHING else self
+        after = self.after_room_freed(now) if self.found is Found.NOTHING else self
         return after._replace(changed_at=now, settled_at=now, confirmed=False)
 
 
@@ -227,8 +229,8 @@ def next_poll(facts: Facts, *, watches: bool = False) -> Due:
     """Return when the next poll is due. ``watches``: the run does not end when the queue is empty,
     and polls an empty queue ever more rarely."""
     due = _after_what_was_found(facts, watches=watches)
-    if facts.stirred:
-        due = Due(facts.stirred_at, "something may be free")
+    if facts.poll_at_once:
+        due = Due(facts.poll_at_once_since, "something may be free")
     patience = facts.asked_at + microseconds(POLL_PATIENCE)
     if facts.ended < facts.asked and patience > due.at:
         return Due(patience, "the last poll is on its way")
@@ -239,12 +241,14 @@ def _after_what_was_found(facts: Facts, *, watches: bool) -> Due:
     at = facts.found_at
     match facts.found:
         case Found.BLOCKED | Found.FAILED:
-            pause = _pause(SHORTEST_POLL, 2.0, facts.blocked, most=LONGEST_POLL)
+            pause = _pause(SHORTEST_POLL, 2.0, facts.blocked_polls, most=LONGEST_POLL)
             at += microseconds(min(pause, max(facts.opens_in, SHORTEST_WAIT)))
         case Found.MORE_TO_READ:
             at += microseconds(EMPTY_POLL)
         case Found.NOTHING if facts.asked_at >= facts.changed_at:
-            pause = _pause(EMPTY_POLL, IDLE_GROWTH if watches else 1.0, facts.empty, most=IDLE_POLL)
+            pause = _pause(
+                EMPTY_POLL, IDLE_GROWTH if watches else 1.0, facts.empty_polls, most=IDLE_POLL
+            )
             # A poll that took long was itself a part of the pause.
             at = min(at + microseconds(pause), max(at, facts.asked_at + microseconds(IDLE_POLL)))
         case _:

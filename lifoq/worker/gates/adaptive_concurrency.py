@@ -8,8 +8,8 @@ from lifoq.store.candidate import Candidate
 from lifoq.worker.gates.adaptive.attempt_times import Sample
 from lifoq.worker.gates.adaptive.capacity_search import CapacitySearch
 from lifoq.worker.gates.adaptive.load_signal import LoadSignal
-from lifoq.worker.gates.gate import Gate, Left
-from lifoq.worker.gates.setup import ProcessSetup
+from lifoq.worker.gates.gate import Gate, HowItLeft
+from lifoq.worker.gates.gate_inputs import ProcessSetup
 from lifoq.worker.handlers.registry import TaskType
 
 
@@ -25,9 +25,9 @@ class AdaptiveLimit(Gate):
         self.search = CapacitySearch(most)
 
     def wait(self, row: Candidate, now: int) -> float:
-        return self.poll_wait(now)
+        return self.wait_of_any(now)
 
-    def poll_wait(self, now: int) -> float:
+    def wait_of_any(self, now: int) -> float:
         return self.search.wait(self._seconds(now))
 
     def why(self, row: Candidate, now: int) -> str:
@@ -43,7 +43,7 @@ class AdaptiveLimit(Gate):
     def hangs(self, token: Any) -> None:
         self.search.hangs(token, self._seconds(self._host.monotonic()))
 
-    def leave(self, token: Any, left: Left) -> None:
+    def leave(self, token: Any, left: HowItLeft) -> None:
         signal = LoadSignal.UNTOLD if left.hung else left.signal
         self.search.ends(token, self._seconds(self._host.monotonic()), signal)
 

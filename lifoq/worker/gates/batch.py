@@ -12,7 +12,7 @@ from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.basics.times import spoken
 from lifoq.store.candidate import Candidate
 from lifoq.worker.gates.gate import Gate
-from lifoq.worker.gates.setup import RunSetup
+from lifoq.worker.gates.gate_inputs import RunSetup
 from lifoq.worker.handlers.registry import TaskType, batch_size
 
 

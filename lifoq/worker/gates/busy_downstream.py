@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.gate import Gate, Left
-from lifoq.worker.gates.setup import ProcessSetup
+from lifoq.worker.gates.gate import Gate, HowItLeft
+from lifoq.worker.gates.gate_inputs import ProcessSetup
 from lifoq.worker.handlers.registry import TaskType
 
 PROBE_AFTER: Final = 100
@@ -30,9 +30,9 @@ class BusyDownstream(Gate):
         self._closed_until: int | None = None
 
     def wait(self, row: Candidate, now: int) -> float:
-        return self.poll_wait(now)
+        return self.wait_of_any(now)
 
-    def poll_wait(self, now: int) -> float:
+    def wait_of_any(self, now: int) -> float:
         if self.inside >= self._size:
             return math.inf
         if self._closed_until is None:
@@ -55,7 +55,7 @@ class BusyDownstream(Gate):
     def undo(self, token: Any, *, after: float, error: Exception | None = None) -> None:
         self.inside -= 1
 
-    def leave(self, token: Any, left: Left) -> None:
+    def leave(self, token: Any, left: HowItLeft) -> None:
         self.inside -= 1
         if left.refused:
             self._size, self._passed = max(1, self.inside), 0

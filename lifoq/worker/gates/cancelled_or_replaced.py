@@ -4,7 +4,7 @@ whose id was put anew as a task of another type, is handed back."""
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
 from lifoq.worker.gates.gate import Gate
-from lifoq.worker.gates.setup import RunSetup
+from lifoq.worker.gates.gate_inputs import RunSetup
 
 
 class CancelledOrReplaced(Gate):

@@ -6,8 +6,8 @@ from typing import Any
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.basics.times import spoken
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.gate import Gate, Left
-from lifoq.worker.gates.setup import ProcessSetup
+from lifoq.worker.gates.gate import Gate, HowItLeft
+from lifoq.worker.gates.gate_inputs import ProcessSetup
 from lifoq.worker.handlers.registry import TaskType
 
 
@@ -22,9 +22,9 @@ class Cooldown(Gate):
         self._opens_at = 0
 
     def wait(self, row: Candidate, now: int) -> float:
-        return self.poll_wait(now)
+        return self.wait_of_any(now)
 
-    def poll_wait(self, now: int) -> float:
+    def wait_of_any(self, now: int) -> float:
         return max(0.0, (self._opens_at - now) / MICROSECONDS)
 
     def why(self, row: Candidate, now: int) -> str:
@@ -34,7 +34,7 @@ class Cooldown(Gate):
     def hangs(self, token: Any) -> None:
         self._close()
 
-    def leave(self, token: Any, left: Left) -> None:
+    def leave(self, token: Any, left: HowItLeft) -> None:
         if left.failed:
             self._close()
 

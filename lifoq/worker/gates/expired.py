@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from lifoq.store.candidate import Candidate
 from lifoq.worker.gates.gate import Gate
-from lifoq.worker.gates.setup import RunSetup
+from lifoq.worker.gates.gate_inputs import RunSetup
 
 
 class Expired(Gate):

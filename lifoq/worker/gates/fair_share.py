@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from lifoq.basics.host import MICROSECONDS, Host
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.gate import Gate, Left
-from lifoq.worker.gates.setup import RunSetup
+from lifoq.worker.gates.gate import Gate, HowItLeft
+from lifoq.worker.gates.gate_inputs import RunSetup
 
 MEMORY: Final = 30.0
 """Seconds after which what was used counts for a third (1/e)."""
@@ -128,7 +128,7 @@ class FairShare(Gate):
     def undo(self, token: Any, *, after: float, error: Exception | None = None) -> None:
         self._shares.ends(token, self._host.monotonic(), seconds=None)
 
-    def leave(self, token: Any, left: Left) -> None:
+    def leave(self, token: Any, left: HowItLeft) -> None:
         self._shares.ends(token, self._host.monotonic(), seconds=left.seconds)
 
 

@@ -8,7 +8,7 @@ all.
     wait ──▶ enter ──┬──▶ undo                      not claimed, or too late to begin
                      └──▶ [started] ──▶ [hangs] ──▶ leave
 
-``table`` lists all gates in their order, and ``gates`` asks them.
+``all_gates`` lists all gates in their order, and ``gates`` asks them.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class About(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Left:
+class HowItLeft:
     """The way in which a task has left: for gates that learn from it."""
 
     refused: bool = False
@@ -54,19 +54,19 @@ class Left:
 class Gate:
     """One thing that may hold a waiting task back. A gate overrides the methods that it needs.
 
-    A gate lives as long as the process (``keeps`` of its row in ``table``), or as long as one run.
-    A gate of the process is entered once for each call of a handler, which a batch shares, and is
-    left by the thread of the handler: ``Gates`` has the lock. A gate of a run is used by the run's
-    thread alone, but for ``may_begin``; of these, only gates about a key are entered, by each task.
-    ``now`` is always in monotonic microseconds.
+    A gate lives as long as the process (``of_process`` of its row in ``all_gates``), or as long as
+    one run. A gate of the process is entered once for each call of a handler, which a batch shares,
+    and is left by the thread of the handler: ``Gates`` has the lock. A gate of a run is used by the
+    run's thread alone, but for ``may_begin``; of these, only gates about a key are entered, by each
+    task. ``now`` is always in monotonic microseconds.
     """
 
     name = ""
-    """The gate's name in ``table``."""
+    """The gate's name in ``all_gates``."""
     about = About.WORKER
-    """The tasks that it holds back together, as ``table`` has it."""
+    """The tasks that it holds back together, as ``all_gates`` has it."""
     can_grow: ClassVar[bool] = False
-    """True if the gate may open because a task asks for more room (``ask``)."""
+    """True if the gate may open because a task asks for more room (``ask_for_room``)."""
 
     def wait(self, row: Candidate, now: int) -> float:
         """Return the seconds until the task may pass: 0 if it may now, inf if only something that
@@ -79,7 +79,7 @@ class Gate:
         ``wait`` is not 0."""
         raise NotImplementedError
 
-    def poll_wait(self, now: int) -> float:
+    def wait_of_any(self, now: int) -> float:
         """Return the seconds for which a poll would be useless, whatever task it finds."""
         return 0.0
 
@@ -90,7 +90,7 @@ class Gate:
 
     # More room
 
-    def ask(self, row: Candidate, now: int) -> bool:
+    def ask_for_room(self, row: Candidate, now: int) -> bool:
         """Ask for more room: the task is the next, and is held back by such gates alone. Return
         True if the run should wait for the answer."""
         return False
@@ -141,7 +141,7 @@ class Gate:
     def hangs(self, token: Any) -> None:
         """Note that the handler goes on, though its time is over. The task keeps its place."""
 
-    def leave(self, token: Any, left: Left) -> None:
+    def leave(self, token: Any, left: HowItLeft) -> None:
         """Let the task out: its handler has returned. A gate about a key: its outcome is
         written."""
 

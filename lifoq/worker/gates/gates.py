@@ -1,7 +1,7 @@
 """Asks the gates: may the next task start, in how long, and why not?
 
 ``Gates`` has those of the process, ``RunGates`` those of one run beside them. Both ask in the order
-of ``table``. Where a limit holds over all workers together, a gate of the process is a quota.
+of ``all_gates``. Where a limit holds over all workers together, a gate of the process is a quota.
 """
 
 import math
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from lifoq.basics.host import MICROSECONDS, Host
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
-from lifoq.worker.gates.gate import About, Gate, Left
-from lifoq.worker.gates.setup import ProcessSetup, RunSetup
-from lifoq.worker.gates.table import ROWS
+from lifoq.worker.gates.all_gates import ROWS
+from lifoq.worker.gates.gate import About, Gate, HowItLeft
+from lifoq.worker.gates.gate_inputs import ProcessSetup, RunSetup
 
 if TYPE_CHECKING:
     from lifoq.worker.gates.fair_share import FairShare
@@ -23,7 +23,7 @@ ANY_TASK: Final = Candidate(task_id="", task_type="", created=0, expires_at=0)
 """Stands for any task where gates about the worker are asked, which look at none."""
 
 
-class Pass:
+class Passage:
     """A task's passage through gates: it has entered them all, and leaves them all. A gate of the
     process is entered once for each call of a handler, which the tasks of a batch share."""
 
@@ -74,7 +74,7 @@ class Pass:
             for gate, token in self._entered:
                 gate.hangs(token)
 
-    def leave(self, left: Left) -> None:
+    def leave(self, left: HowItLeft) -> None:
         """Leave: the handler has returned."""
         with self._gates.lock:
             for gate, token in self._entered:
@@ -96,7 +96,7 @@ class Gates:
         self.on_free: Callable[[], None] = lambda: None
         """Called in an attempt's thread when its slot is free, perhaps long after the run that
         started it has ended. The run that goes on by then sets it."""
-        kept = [row for row in ROWS if row.keeps]
+        kept = [row for row in ROWS if row.of_process]
         for row in kept:
             if row.about is About.WORKER and row.on(setup.settings, None):
                 setup.of_worker[row.name] = row.make(setup)
@@ -125,7 +125,7 @@ class Gates:
         found = ((about, gate) for about, gates in of_all.items() for gate in gates)
         return {about: gate for about, gate in found if gate.name == name}
 
-    def enter(self, row: Candidate, now: int) -> Pass | None:
+    def enter(self, row: Candidate, now: int) -> Passage | None:
         """Let the next task in, if all gates are open. Where only gates that can grow stand in its
         way, they are asked for more room."""
         with self.lock:
@@ -135,12 +135,12 @@ class Gates:
                 for gate in closed:
                     gate.kept_out(row)
                 for gate in closed if all(gate.can_grow for gate in closed) else ():
-                    if not gate.ask(row, now):
+                    if not gate.ask_for_room(row, now):
                         break  # it cannot have more, so the others are of no use
                 return None
             kind = self._weighed.get(row.task_type)
             weights = {} if kind is None else {row.task_id: kind.weight_of(row)}
-            return Pass(self, [(gate, gate.enter(row, now)) for gate in gates], weights, now)
+            return Passage(self, [(gate, gate.enter(row, now)) for gate in gates], weights, now)
 
     def awaited(self, task_type: str) -> Candidate | None:
         """Return the task that passes before all others of its type; None if there is none."""
@@ -167,7 +167,7 @@ class Gates:
         with self.lock:
             return max((gate.wait(row, now) for gate in self.of(row.task_type)), default=0.0)
 
-    def poll_wait(self, now: int) -> float:
+    def wait_of_any(self, now: int) -> float:
         """Return the seconds until a task of some registered type could start; inf until one has
         ended."""
         with self.lock:
@@ -209,7 +209,7 @@ class RunGates:
         self._gates = gates
         self._setup = setup
         settings = setup.process.settings
-        rows = [row for row in ROWS if not row.keeps]
+        rows = [row for row in ROWS if not row.of_process]
         made = [
             (row.about, row.make(setup))
             for row in rows
@@ -232,16 +232,16 @@ class RunGates:
 
     # Asking
 
-    def is_open(self, now: int) -> bool:
+    def worker_is_open(self, now: int) -> bool:
         """Return True if the gates of the run about the worker are open. There may be no slot."""
         for gate in self._of_worker:  # noqa: SIM110 - asked often: a loop takes half the time
-            if gate.poll_wait(now) > 0:
+            if gate.wait_of_any(now) > 0:
                 return False
         return True
 
-    def poll_wait(self, now: int) -> float:
+    def wait_of_any(self, now: int) -> float:
         """Return the seconds for which a poll would be useless; inf until something happens."""
-        return self._gates.poll_wait(now) if self.is_open(now) else math.inf
+        return self._gates.wait_of_any(now) if self.worker_is_open(now) else math.inf
 
     def class_is_open(self, row: Candidate, now: int) -> bool:
         """Return True if the gates of the run let tasks of the row's scheduling class start. Those
@@ -312,7 +312,7 @@ class RunGates:
 
     # Passing
 
-    def enter(self, row: Candidate, now: int) -> Pass | None:
+    def enter(self, row: Candidate, now: int) -> Passage | None:
         """Let a call for this task in, if the gates of the process are open."""
         return self._gates.enter(row, now)
 
@@ -331,7 +331,7 @@ class RunGates:
         for gate, token in self._inside[task_id]:
             gate.started(token)
 
-    def settled(self, task_id: str, left: Left) -> None:
+    def settled(self, task_id: str, left: HowItLeft) -> None:
         """Note that the attempt has ended."""
         for gate, token in self._inside.pop(task_id):
             gate.leave(token, left)
@@ -372,7 +372,7 @@ def _poll_wait(gates: list[Gate], now: int) -> float:
     grow is not asked where another is closed until something happens."""
     wait = 0.0
     for gate in gates:
-        wait = max(wait, gate.poll_wait(now))
+        wait = max(wait, gate.wait_of_any(now))
         if wait == math.inf:
             break
     return wait

@@ -11,7 +11,7 @@ from lifoq.basics.host import MICROSECONDS
 from lifoq.errors import InvalidInput
 from lifoq.store.candidate import Candidate
 from lifoq.worker.gates.gate import Gate
-from lifoq.worker.gates.setup import RunSetup
+from lifoq.worker.gates.gate_inputs import RunSetup
 from lifoq.worker.handlers.registry import TaskType
 
 _TEXT: Final = re.compile(r"(\d\d:\d\d)-(\d\d:\d\d)(?: (\S+))?")

@@ -9,10 +9,10 @@ from lifoq.basics.host import MICROSECONDS, Host
 from lifoq.errors import KeyBusy
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
-from lifoq.store.last_key_starts import KeyStarts
+from lifoq.store.key_starts_seen import KeyStarts
 from lifoq.worker.gates.gate import Gate
+from lifoq.worker.gates.gate_inputs import ClaimedFacts, RunSetup
 from lifoq.worker.gates.key_slots import KeyPauses
-from lifoq.worker.gates.setup import ClaimedFacts, RunSetup
 from lifoq.worker.handlers.registry import TaskType
 
 

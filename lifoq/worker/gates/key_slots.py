@@ -8,8 +8,8 @@ from typing import Any, Final
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.errors import KeyBusy
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.gate import Gate, Left
-from lifoq.worker.gates.setup import ClaimedFacts, RunSetup
+from lifoq.worker.gates.gate import Gate, HowItLeft
+from lifoq.worker.gates.gate_inputs import ClaimedFacts, RunSetup
 from lifoq.worker.handlers.registry import TaskType
 
 FIRST_KEY_PAUSE: Final = 0.5
@@ -74,7 +74,7 @@ class KeySlots(Gate):
         if isinstance(error, KeyBusy):
             self._pauses.begin(token, self._host.monotonic())
 
-    def leave(self, token: Any, left: Left) -> None:
+    def leave(self, token: Any, left: HowItLeft) -> None:
         """Free the key, unless its claim may still stand: then leave the key alone for a while."""
         self._pauses.end(token)
         if not left.confirmed:

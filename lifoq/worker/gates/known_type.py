@@ -5,7 +5,7 @@ import math
 
 from lifoq.store.candidate import Candidate
 from lifoq.worker.gates.gate import Gate
-from lifoq.worker.gates.setup import RunSetup
+from lifoq.worker.gates.gate_inputs import RunSetup
 from lifoq.worker.known_types import Types
 
 

@@ -1,12 +1,12 @@
 """The gate of a quota: where limits hold over all workers together (``shared_limits``), each worker
-has a part of each. ``quotas`` has the protocol between the workers."""
+has a part of each. ``quota_protocol`` is how the workers divide it."""
 
 from typing import TYPE_CHECKING, cast
 
 from lifoq.items.quota_table import SharedLimit
 from lifoq.store.quota_tables import QuotaTables
-from lifoq.worker.gates.quotas.worker_quota import Quota
-from lifoq.worker.gates.setup import ProcessSetup
+from lifoq.worker.gates.gate_inputs import ProcessSetup
+from lifoq.worker.gates.quota_protocol.worker_quota import Quota
 from lifoq.worker.handlers.registry import TaskType
 
 if TYPE_CHECKING:

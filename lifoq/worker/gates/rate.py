@@ -9,7 +9,7 @@ from lifoq.basics.host import MICROSECONDS
 from lifoq.basics.numbers import check_rate
 from lifoq.store.candidate import Candidate
 from lifoq.worker.gates.gate import Gate
-from lifoq.worker.gates.setup import ProcessSetup
+from lifoq.worker.gates.gate_inputs import ProcessSetup
 from lifoq.worker.handlers.registry import TaskType
 
 
@@ -42,16 +42,16 @@ class Bucket(Gate):
         self._weigh = weigh
 
     def wait(self, row: Candidate, now: int) -> float:
-        return self.poll_wait(now)
+        return self.wait_of_any(now)
 
-    def poll_wait(self, now: int) -> float:
+    def wait_of_any(self, now: int) -> float:
         return max(0.0, (1 - self.tokens(now)) / self._rate)
 
     def why(self, row: Candidate, now: int) -> str:
         return f"{self._said}, and no more"
 
     def may_join(self, row: Candidate, now: int) -> bool:
-        return self._weigh is None or self.poll_wait(now) == 0
+        return self._weigh is None or self.wait_of_any(now) == 0
 
     def enter(self, row: Candidate, now: int) -> int:
         took = 1 if self._weigh is None else self._weigh(row)
@@ -87,13 +87,13 @@ class Buckets(Gate):
         self._buckets = buckets
 
     def wait(self, row: Candidate, now: int) -> float:
-        return self.poll_wait(now)
+        return self.wait_of_any(now)
 
-    def poll_wait(self, now: int) -> float:
-        return max(bucket.poll_wait(now) for bucket in self._buckets)
+    def wait_of_any(self, now: int) -> float:
+        return max(bucket.wait_of_any(now) for bucket in self._buckets)
 
     def why(self, row: Candidate, now: int) -> str:
-        slowest = max(self._buckets, key=lambda bucket: bucket.poll_wait(now))
+        slowest = max(self._buckets, key=lambda bucket: bucket.wait_of_any(now))
         return slowest.why(row, now)
 
     def may_join(self, row: Candidate, now: int) -> bool:

@@ -5,7 +5,7 @@ import math
 
 from lifoq.store.candidate import Candidate
 from lifoq.worker.gates.gate import Gate
-from lifoq.worker.gates.setup import ClaimingFacts, RunSetup
+from lifoq.worker.gates.gate_inputs import ClaimingFacts, RunSetup
 
 
 class RunOver(Gate):
@@ -15,9 +15,9 @@ class RunOver(Gate):
         self._run = run
 
     def wait(self, row: Candidate, now: int) -> float:
-        return self.poll_wait(now)
+        return self.wait_of_any(now)
 
-    def poll_wait(self, now: int) -> float:
+    def wait_of_any(self, now: int) -> float:
         return 0.0 if self._run.claims_no_more(now) is None else math.inf
 
     def why(self, row: Candidate, now: int) -> str:

@@ -5,8 +5,8 @@ import math
 from typing import Any
 
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.gate import Gate, Left
-from lifoq.worker.gates.setup import ProcessSetup
+from lifoq.worker.gates.gate import Gate, HowItLeft
+from lifoq.worker.gates.gate_inputs import ProcessSetup
 from lifoq.worker.handlers.registry import TaskType
 
 
@@ -23,9 +23,9 @@ class Slots(Gate):
         self._whose = whose
 
     def wait(self, row: Candidate, now: int) -> float:
-        return self.poll_wait(now)
+        return self.wait_of_any(now)
 
-    def poll_wait(self, now: int) -> float:
+    def wait_of_any(self, now: int) -> float:
         return math.inf if self.inside >= self.number else 0.0
 
     def why(self, row: Candidate, now: int) -> str:
@@ -41,7 +41,7 @@ class Slots(Gate):
     def hangs(self, token: Any) -> None:
         self.hung += 1
 
-    def leave(self, token: Any, left: Left) -> None:
+    def leave(self, token: Any, left: HowItLeft) -> None:
         self.inside -= 1
         self.hung -= left.hung
 

@@ -5,7 +5,7 @@ import math
 
 from lifoq.store.candidate import Candidate
 from lifoq.worker.gates.gate import Gate
-from lifoq.worker.gates.setup import ClaimedFacts, RunSetup
+from lifoq.worker.gates.gate_inputs import ClaimedFacts, RunSetup
 from lifoq.worker.handlers.registry import TaskType
 
 

@@ -9,8 +9,8 @@ from lifoq.items.task import Task
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
 from lifoq.worker.gates.gate import Gate
-from lifoq.worker.gates.setup import RunSetup
-from lifoq.worker.handlers.attempts_and_timeout import timeout_of
+from lifoq.worker.gates.gate_inputs import RunSetup
+from lifoq.worker.handlers.attempts_and_timeout_of_task import timeout_of
 from lifoq.worker.handlers.registry import TaskType
 
 

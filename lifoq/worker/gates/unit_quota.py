@@ -2,7 +2,8 @@
 each worker has a part of the units that tasks of a type may weigh: at a time (``units_in_flight``),
 and per second, minute or hour (a ``Rate`` of the unit).
 
-The protocol is that of each quota (``quotas``), and a slot is a unit. Two things are different:
+The protocol is that of each quota (``quota_protocol``), and a slot is a unit. Two things are
+different:
 
 - An even part may be too small for a heavy task for ever. So a worker also says what its next task
   needs, and since when that waits; in this order, these come first (``items.quota_table``).
@@ -18,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from lifoq.items.quota_table import NONE, Amount, SharedLimit
 from lifoq.store.candidate import Candidate
 from lifoq.store.quota_tables import QuotaTables
-from lifoq.worker.gates.quotas.worker_quota import Quota
-from lifoq.worker.gates.setup import ProcessSetup
+from lifoq.worker.gates.gate_inputs import ProcessSetup
+from lifoq.worker.gates.quota_protocol.worker_quota import Quota
 from lifoq.worker.gates.units_in_flight import AwaitedTask
 from lifoq.worker.handlers.registry import TaskType
 
@@ -49,7 +50,7 @@ class UnitQuota(Quota):
             return self._awaits.seconds_left()
         return super().wait(row, now)
 
-    def poll_wait(self, now: int) -> float:
+    def wait_of_any(self, now: int) -> float:
         awaited = self.awaited
         if awaited is None:
             return self._poll_wait(1, now)
@@ -77,10 +78,10 @@ class UnitQuota(Quota):
     def awaits_no_more(self) -> None:
         self._awaits.ends()
 
-    def ask(self, row: Candidate, now: int) -> bool:
+    def ask_for_room(self, row: Candidate, now: int) -> bool:
         if self._asks_for is None or self._asks_for[0] != row.task_id:
             self._asks_for = (row.task_id, self._clock())
-        return super().ask(row, now)
+        return super().ask_for_room(row, now)
 
     def may_join(self, row: Candidate, now: int) -> bool:
         return self.wait(row, now) == 0

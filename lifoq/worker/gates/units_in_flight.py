@@ -8,8 +8,8 @@ from typing import Any
 
 from lifoq.basics.host import MICROSECONDS
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.gate import Gate, Left
-from lifoq.worker.gates.setup import ProcessSetup
+from lifoq.worker.gates.gate import Gate, HowItLeft
+from lifoq.worker.gates.gate_inputs import ProcessSetup
 from lifoq.worker.handlers.registry import TaskType
 
 
@@ -85,7 +85,7 @@ class UnitsInFlight(Gate):
             return self._awaits.seconds_left()
         return 0.0 if self._has_room(row) else math.inf
 
-    def poll_wait(self, now: int) -> float:
+    def wait_of_any(self, now: int) -> float:
         awaited = self.awaited
         if awaited is not None and not self._has_room(awaited):
             return self._awaits.seconds_left()
@@ -132,7 +132,7 @@ class UnitsInFlight(Gate):
         token.hangs = True
         self.hung += token.weight
 
-    def leave(self, token: Any, left: Left) -> None:
+    def leave(self, token: Any, left: HowItLeft) -> None:
         self.inside -= token.weight
         self.hung -= token.weight if token.hangs else 0
 

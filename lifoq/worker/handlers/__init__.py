@@ -10,7 +10,7 @@
 
 ``registry`` maps a task type to its handler, ``context`` is what the handler is told,
 ``invoke`` calls it for one task or a batch, ``outcome`` is what its return value or exception
-means, ``backoff`` how long a retry waits, ``attempts_and_timeout`` how many attempts and how much
-time one task has. ``async_handlers`` runs coroutines, ``task_id_in_logs`` names the task in log
-records.
+means, ``backoff`` how long a retry waits, ``attempts_and_timeout_of_task`` how many attempts and
+how much time one task has. ``async_handlers`` runs coroutines, ``task_id_in_logs`` names the task
+in log records.
 """

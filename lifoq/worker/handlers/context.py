@@ -8,11 +8,13 @@ from lifoq.basics.host import MICROSECONDS, Host
 from lifoq.basics.numbers import check_count
 from lifoq.errors import BlocksOthers, Cancelled, LeaseLost
 from lifoq.items.task import Task
-from lifoq.store.attempt_writes import AttemptWrites
+from lifoq.store.worker_writes import AttemptWrites
 
 if TYPE_CHECKING:
     from lifoq.worker.handlers.async_handlers import AsyncHandlers  # not where nothing is async
-    from lifoq.worker.handlers.emitted_parts import EmittedParts  # not where nothing is emitted
+    from lifoq.worker.handlers.emitted_answer_parts import (
+        EmittedParts,  # not where nothing is emitted
+    )
 
 
 class Context:
@@ -81,7 +83,7 @@ class Context:
     @property
     def emitted(self) -> tuple[Any, ...]:
         """The parts that this task has emitted so far, those of earlier attempts first."""
-        from lifoq.items.parts_in_checkpoint import parts_of  # noqa: PLC0415 - not where nothing is emitted
+        from lifoq.items.answer_parts_in_checkpoint import parts_of  # noqa: PLC0415 - not where nothing is emitted
 
         return tuple(parts_of(self.last_checkpoint) if not self._emitted else self._emitted.parts)
 
@@ -184,7 +186,7 @@ class Context:
         if self.cancelled:
             raise Cancelled(self.task_id)
         if self._emitted is None:
-            from lifoq.worker.handlers.emitted_parts import EmittedParts  # noqa: PLC0415 - as above
+            from lifoq.worker.handlers.emitted_answer_parts import EmittedParts  # noqa: PLC0415 - as above
 
             self._emitted = EmittedParts(
                 self.last_checkpoint, write=self._checkpoint, host=self._host

@@ -11,8 +11,8 @@ from lifoq.basics.host import microseconds
 from lifoq.errors import Busy, Fail, InvalidInput, Retry
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
-from lifoq.store.attempt_writes import MAX_FOLLOW_UPS, AttemptWrites
 from lifoq.store.candidate import Candidate
+from lifoq.store.worker_writes import MAX_FOLLOW_UPS, AttemptWrites
 from lifoq.worker.handlers.backoff import Backoff
 
 SOON: Final = 0.001

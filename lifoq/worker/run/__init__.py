@@ -38,8 +38,8 @@ The messages, who sends each, and why:
 | ``Failed`` | any background call | it has failed, and which one it was |
 | ``Stop`` | ``Processor.stop`` | claim no more; hand back after the grace |
 
-``attempt`` is what becomes of a claimed task, ``attempt_threads`` makes attempts, and
-``handler_call`` is the call of a handler, which the tasks of a batch share. ``circuit_breaker``
-ends a run when the database does not answer, ``tally`` counts what was done, ``report`` is what the
-caller gets.
+``course_of_attempt`` is what a thread does with a task, from the claim to its outcome;
+``attempt_and_messages`` is what is known of it meanwhile, and ``shared_call`` the call of a
+handler, which the tasks of a batch share. ``database_circuit_breaker`` ends a run when the database
+does not answer, ``tally`` counts what was done, ``report`` is what the caller gets.
 """

@@ -35,16 +35,16 @@ from lifoq.worker.backlog.background_calls import (
 )
 from lifoq.worker.backlog.poller import Poller
 from lifoq.worker.backlog.tasks_of_this_run import TasksOfThisRun
-from lifoq.worker.backlog.when_to_poll_or_end import believed_at, next_poll
+from lifoq.worker.backlog.when_to_poll_or_end import Facts, believed_at, next_poll
 from lifoq.worker.backlog.when_to_promote import Promotions
-from lifoq.worker.gates.gate import Left
-from lifoq.worker.gates.gates import Pass, RunGates
-from lifoq.worker.gates.quotas.renewal_answer import RenewalAnswer
-from lifoq.worker.gates.setup import RunSetup
+from lifoq.worker.gates.gate import HowItLeft
+from lifoq.worker.gates.gate_inputs import RunSetup
+from lifoq.worker.gates.gates import Passage, RunGates
+from lifoq.worker.gates.quota_protocol.renewal_answer import RenewalAnswer
 from lifoq.worker.handlers.context import Context
 from lifoq.worker.handlers.registry import TaskType, batch_size
 from lifoq.worker.process_state import ProcessState
-from lifoq.worker.run.attempt import (
+from lifoq.worker.run.attempt_and_messages import (
     Attempt,
     AttemptMessage,
     Interrupted,
@@ -55,8 +55,8 @@ from lifoq.worker.run.attempt import (
     Started,
     TooLate,
 )
-from lifoq.worker.run.attempt_threads import AttemptThreads
-from lifoq.worker.run.circuit_breaker import CircuitBreaker
+from lifoq.worker.run.course_of_attempt import AttemptThreads
+from lifoq.worker.run.database_circuit_breaker import CircuitBreaker
 from lifoq.worker.run.report import ProcessUnusable, RunReport
 from lifoq.worker.run.tally import Tally
 
@@ -107,10 +107,10 @@ class Run:
         """``until_stopped``: the run has no window, and does not end when the queue is empty."""
         # From the process, which outlives the run.
         self._process = process
-        self._registry, self._renewals, self._kept = (
+        self._registry, self._renewals, self._kept_limits = (
             process.registry,
             process.renewals,
-            process.kept,
+            process.kept_limits,
         )
         self._host, self._settings = process.host, process.settings
         settings, now = self._settings, self._host.monotonic()
@@ -189,8 +189,8 @@ class Run:
     def execute(self) -> RunReport:
         """Work until the run is over, settle what is in flight, and return the report."""
         now = self._host.monotonic()
-        if self._kept is not None and not self._kept.recalled:
-            self._try(partial(self._calls.recall, self._kept))
+        if self._kept_limits is not None and not self._kept_limits.recalled:
+            self._try(partial(self._calls.recall, self._kept_limits))
         while not self._over(now):
             self._try(partial(self._do_what_is_due, now))
             message = self._mailbox.take(self._nap(now))
@@ -267,7 +267,7 @@ class Run:
         if self.claims_no_more(now) is not None:
             return
         yield self._claim_until, _nothing
-        wait = self._gates.poll_wait(now)
+        wait = self._gates.wait_of_any(now)
         if wait < math.inf:  # else no task can start before a message tells of a free slot
             # A time that is rounded down to this moment would have the run spin.
             free_at = now + max(1, microseconds(wait)) if wait else now
@@ -305,7 +305,7 @@ class Run:
         if isinstance(message, AttemptMessage):
             self._take_attempt_message(message, now)
         elif isinstance(message, SlotFree):
-            self._poller.facts = self._poller.facts.stirs(now)
+            self._poller.note(Facts.after_room_freed, now)
         elif isinstance(message, RenewalAnswer):
             self._take_answer(message, now)
         elif isinstance(message, Stop):
@@ -319,7 +319,7 @@ class Run:
             case NotStarted():
                 self._not_started(message, now)
             case Started(attempt):
-                self._started(attempt)
+                self._started(attempt, now)
             case Settled():
                 self._settled(message, now)
             case NotRenewed(attempt, unexpected):
@@ -335,12 +335,12 @@ class Run:
             case ShownBehind():
                 self._shown_behind(message, now)
             case Promoted(row):
-                self._breaker.passes()
+                self._breaker.call_answered()
                 self._tally.of_now.promoted += 1
-                self._poller.facts = self._poller.facts.works()
-                self._poller.came_back(row, now)
+                self._poller.note(Facts.after_claim_or_promotion, now)
+                self._poller.task_returned(row, now)
             case PromotedAll():
-                self._breaker.passes()
+                self._breaker.call_answered()
                 self._promotions = self._promotions.done(now)
             case DeadLettered():
                 self._tally.of_now.dead_lettered += 1
@@ -353,11 +353,11 @@ class Run:
 
     def _take_answer(self, answer: RenewalAnswer, now: int) -> None:
         if self._renewals is not None and self._renewals.take_answer(answer):
-            self._poller.facts = self._poller.facts.stirs(now)
+            self._poller.note(Facts.after_room_freed, now)
         if answer.error is None:
-            self._breaker.passes()
+            self._breaker.call_answered()
         else:
-            self._breaker.met(answer.error, now)
+            self._breaker.call_failed(answer.error, now)
 
     def _not_started(self, answer: NotStarted, now: int) -> None:
         """Forget that the task is being claimed, and decide by the reason when it may be tried
@@ -366,11 +366,12 @@ class Run:
         self._claimed.not_started(task_id)
         self._gates.not_started(task_id, answer.error)
         # It may have been claimed all the same, or handed back.
-        self._poller.facts = self._poller.facts.works().comes_back(now)
+        self._poller.note(Facts.after_claim_or_promotion, now)
+        self._poller.note(Facts.after_return, now)
         if isinstance(answer.error, KeyBusy | NotClaimed):
-            self._breaker.passes()  # the database has answered
+            self._breaker.call_answered()  # the database has answered
         if isinstance(answer.error, KeyBusy):
-            self._poller.came_back(answer.row, now)
+            self._poller.task_returned(answer.row, now)
         elif isinstance(answer.error, TooLate):  # a later run has the time for it
             self._claimed.refused(task_id, now, until=self._ends_at)
         elif isinstance(answer.error, NotClaimed):
@@ -379,16 +380,16 @@ class Run:
             seen = (Status.PENDING, Status.TAKEN)
             self._poller.dead_letter(task_id, seen, answer.error.reason)
         else:
-            self._poller.came_back(answer.row, now)
-            self._breaker.met(answer.error, now)
-            self._poller.facts = self._poller.facts.puts_off(now)
+            self._poller.task_returned(answer.row, now)
+            self._breaker.call_failed(answer.error, now)
+            self._poller.note(Facts.after_call_failed, now)
 
-    def _started(self, attempt: Attempt) -> None:
+    def _started(self, attempt: Attempt, now: int) -> None:
         self._claimed.started(attempt.task.task_id, attempt)
         self._gates.started(attempt.task.task_id)
-        self._breaker.passes()
+        self._breaker.call_answered()
         self._tend_at = min(self._tend_at, attempt.renew_at, attempt.times_out_at)
-        self._poller.facts = self._poller.facts.works()
+        self._poller.note(Facts.after_claim_or_promotion, now)
         self._tally.claimed(attempt.task)
         if self._handing_back:
             attempt.stops(Interrupted())
@@ -402,26 +403,26 @@ class Run:
         seconds = (now - settled.attempt.began) / MICROSECONDS
         self._tally.ended(settled, seconds=seconds)
         confirmed = settled.how is not Settlement.UNSETTLED
-        self._gates.settled(task.task_id, Left(seconds=seconds, confirmed=confirmed))
+        self._gates.settled(task.task_id, HowItLeft(seconds=seconds, confirmed=confirmed))
         if settled.unexpected is not None:
             self._breaker.ends_the_run(settled.unexpected)
-        self._poller.facts = self._poller.facts.settles(now)
+        self._poller.note(Facts.after_settlement, now)
         if kind.per_key is not None and task.key is not None:
-            self._poller.facts = self._poller.facts.stirs(now)  # another task of the key may start
+            self._poller.note(Facts.after_room_freed, now)  # another task of the key may start
         if settled.row is not None:
-            self._poller.came_back(settled.row, now)
+            self._poller.task_returned(settled.row, now)
         if settled.delay > 0:
             self._promotions = self._promotions.delays(now + microseconds(settled.delay), now=now)
 
     def _shown(self, shown: Shown, now: int) -> None:
         """Start what the first page shows, and read on behind it if slots are left."""
-        self._breaker.passes()
+        self._breaker.call_answered()
         if not self._poller.shown(shown, now):
             return
         started = self._start_what_may(now)
         promoting = self._promotions.under_way
         self._poller.judge(now, page=shown.page, started=started, promoting=promoting)
-        if self._poller.wants_more(started=started, free=self._gates.poll_wait(now) == 0):
+        if self._poller.wants_more(started=started, free=self._gates.wait_of_any(now) == 0):
             self._poller.poll_behind(now)
 
     def _shown_behind(self, shown: ShownBehind, now: int) -> None:
@@ -430,7 +431,7 @@ class Run:
         started = self._start_what_may(now)
         promoting = self._promotions.under_way
         self._poller.judge(now, page=shown.page, started=started, promoting=promoting)
-        if not started and self._gates.poll_wait(now) == 0:
+        if not started and self._gates.wait_of_any(now) == 0:
             self._poller.poll_behind(now)
 
     def _failed(self, failed: Failed, now: int) -> None:
@@ -438,7 +439,7 @@ class Run:
             self._promotions = self._promotions.done(now, failed=True)
         elif failed.request is not None:
             self._poller.failed(failed.request, now)
-        self._breaker.met(failed.error, now)
+        self._breaker.call_failed(failed.error, now)
 
     # Attempts
 
@@ -485,7 +486,7 @@ class Run:
         """Start attempts at the next tasks as long as slots are free. Return True if any was
         started."""
         started, shut = False, set[str]()
-        while self._gates.is_open(now):
+        while self._gates.worker_is_open(now):
             row = self._poller.next(now, shut=lambda row: row.task_type in shut)
             if row is None:
                 break
@@ -499,7 +500,7 @@ class Run:
                 shut.add(row.task_type)
         return started
 
-    def _start(self, row: Candidate, passed: Pass, now: int) -> None:
+    def _start(self, row: Candidate, passed: Passage, now: int) -> None:
         """Start a call of the handler for this task, and for those of its batch that come next.
         It has passed the gates."""
         kind, rows = self._kind(row.task_type), list[Candidate]()
@@ -563,7 +564,7 @@ class Run:
 
     def _found(self) -> dict[str, float]:
         """Return the tasks at a time that were found, by adaptive task type."""
-        found = {} if self._kept is None else self._kept.found()
+        found = {} if self._kept_limits is None else self._kept_limits.found()
         return {name: tasks for name, (tasks, _) in found.items()}
 
     def _note_starts(self, now: int, *, least: float, ended: bool = False) -> None:
@@ -572,7 +573,9 @@ class Run:
             self._noting = True
             held = self._why_tasks_wait(now, ended=ended)
             about = partial(self._process.noted, ended=ended, held=held)
-            self._try(partial(self._calls.note, starts, self._kept, about=about, ended=ended))
+            self._try(
+                partial(self._calls.note, starts, self._kept_limits, about=about, ended=ended)
+            )
 
     def _why_tasks_wait(self, now: int, *, ended: bool) -> "tuple[Hold, ...]":
         if self._held_back is None:

@@ -7,7 +7,7 @@ from typing import Final
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.health.pressure import Starts
 from lifoq.items.task import Task
-from lifoq.worker.run.attempt import Settled, Settlement
+from lifoq.worker.run.attempt_and_messages import Settled, Settlement
 from lifoq.worker.run.report import RunReport
 
 PROGRESS_EVERY: Final = 5.0

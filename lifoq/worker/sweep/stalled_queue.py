@@ -13,7 +13,7 @@ from lifoq.basics.host import SYSTEM, Host, microseconds
 from lifoq.health.statistics import CAP
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.store.reads import Reads
-from lifoq.store.table import Span
+from lifoq.store.table_protocol import Span
 from lifoq.worker.handlers.registry import Registry, TaskType
 from lifoq.worker.known_types import ALL_TYPES, Types
 from lifoq.worker.settings import WorkerSettings

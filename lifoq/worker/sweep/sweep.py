@@ -24,8 +24,8 @@ from lifoq.items.lifetimes import LONGEST_LEASE
 from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import Task
 from lifoq.store.store import Store
-from lifoq.store.table import Cursor
-from lifoq.worker.handlers.attempts_and_timeout import attempts_of
+from lifoq.store.table_protocol import Cursor
+from lifoq.worker.handlers.attempts_and_timeout_of_task import attempts_of
 from lifoq.worker.handlers.registry import Registry
 from lifoq.worker.known_types import ALL_TYPES, Types
 from lifoq.worker.sweep.stalled_queue import StallWatch

@@ -1,10 +1,10 @@
 """The state of a worker's quota, and its changes, each by its name.
 
-                 asks                 renews               granted
+              after_asking         after_sending         after_grant
     has ───────────────────▶ asked ───────────▶ renewing ───────────▶ has
-     │                                             ▲    │   refused    ▲
+     │                                             ▲    │after_failure ▲
      └─────────────────────────────────────────────┘    └──────────────┘
-                 renews: each half second
+              after_sending: each half second
 
 A quota that is asked for is renewed at once. A quota in use is renewed each half second, whether
 somebody asked or not. All times are monotonic microseconds.
@@ -13,19 +13,16 @@ somebody asked or not. All times are monotonic microseconds.
 import math
 from dataclasses import dataclass, replace
 from operator import lt
-from typing import Final
 
 from lifoq.basics.host import microseconds
 from lifoq.items.quota_table import NONE, QUOTA_LASTS, Amount, Grant
+from lifoq.worker.gates.quota_protocol.times import (
+    ANSWER_PATIENCE,
+    REFUSED_FOR,
+    RENEW_EVERY,
+    RENEWAL_PATIENCE,
+)
 
-RENEW_EVERY: Final = 0.5
-"""Seconds between two renewals at the quota table, while the quota is used or wanted."""
-RENEWAL_PATIENCE: Final = 2.0
-"""Seconds after which a quota is renewed again, though the last renewal was not answered."""
-REFUSED_FOR: Final = 1.0
-"""Seconds for which a refusal is believed, unless a renewal between has brought more."""
-ANSWER_PATIENCE: Final = 0.1
-"""Seconds for which the next task to start waits for the answer whether it may."""
 SLOTS, SHARDS = 0, 1
 """The places of slots and shards in an ``Amount``."""
 
@@ -60,7 +57,7 @@ class QuotaState:
     due_at: float = math.inf
     """When the next renewal is due."""
 
-    def asks(self, now: int) -> "QuotaState":
+    def after_asking(self, now: int) -> "QuotaState":
         """A task waits for more: a renewal is due at once, and the run waits for its answer."""
         return replace(
             self,
@@ -68,7 +65,7 @@ class QuotaState:
             due_at=self.due_at if self.renewing else now,
         )
 
-    def renews(self, now: int, *, keeps: Amount, wants: Amount) -> "QuotaState":
+    def after_sending(self, now: int, *, keeps: Amount, wants: Amount) -> "QuotaState":
         """A renewal is sent. The quota shrinks at once by what it gives back, so that nothing
         starts on that while the call is under way."""
         return replace(
@@ -81,7 +78,7 @@ class QuotaState:
             due_at=now + microseconds(RENEWAL_PATIENCE),
         )
 
-    def granted(self, grant: Grant, now: int, *, inside: int) -> "QuotaState":
+    def after_grant(self, grant: Grant, now: int, *, inside: int) -> "QuotaState":
         """The renewal is answered. What it did not bring is refused for a while. ``inside``: tasks
         that run on the quota."""
         lasts = self.usable_until
@@ -104,7 +101,7 @@ class QuotaState:
             due_at=due_at,
         )
 
-    def failed(self, now: int) -> "QuotaState":
+    def after_failure(self, now: int) -> "QuotaState":
         """The renewal has failed: all that it asked for counts as refused for a while."""
         again = self.in_quota_table or self.wants != NONE
         due_at = now + microseconds(RENEW_EVERY) if again else math.inf

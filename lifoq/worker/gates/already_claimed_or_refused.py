@@ -6,7 +6,7 @@ import math
 
 from lifoq.store.candidate import Candidate
 from lifoq.worker.gates.gate import Gate
-from lifoq.worker.gates.setup import ClaimedFacts, RunSetup
+from lifoq.worker.gates.gate_inputs import ClaimedFacts, RunSetup
 
 
 class ClaimedOrRefused(Gate):

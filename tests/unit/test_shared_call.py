@@ -5,7 +5,7 @@ import pytest
 
 from lifoq.basics.host import SYSTEM
 from lifoq.worker.handlers.registry import TaskType
-from lifoq.worker.run.handler_call import HandlerCall
+from lifoq.worker.run.shared_call import HandlerCall
 from tests.gates import gates_of, row
 
 

@@ -10,7 +10,7 @@ from lifoq.health.statistics import CAP
 from lifoq.items.change import AtMost, Not, OneOf
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.store.reads import Reads
-from lifoq.store.table import Span
+from lifoq.store.table_protocol import Span
 
 DIMENSION: Final = "workers"
 """The dimension that tells the metrics of one group from another's, beside the queue's own."""

@@ -24,9 +24,9 @@ from lifoq.items.task_error import TaskError
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
 from lifoq.worker.gates.adaptive.load_signal import LoadSignal
-from lifoq.worker.gates.gate import Left
-from lifoq.worker.gates.gates import Pass, RunGates
-from lifoq.worker.handlers.attempts_and_timeout import attempts_of, timeout_of
+from lifoq.worker.gates.gate import HowItLeft
+from lifoq.worker.gates.gates import Passage, RunGates
+from lifoq.worker.handlers.attempts_and_timeout_of_task import attempts_of, timeout_of
 from lifoq.worker.handlers.context import Context
 from lifoq.worker.handlers.invoke import Raised, call_handler
 from lifoq.worker.handlers.outcome import (
@@ -42,7 +42,7 @@ from lifoq.worker.handlers.outcome import (
 from lifoq.worker.handlers.registry import TaskType
 from lifoq.worker.handlers.task_id_in_logs import handling
 from lifoq.worker.process_state import ProcessState
-from lifoq.worker.run.attempt import (
+from lifoq.worker.run.attempt_and_messages import (
     Attempt,
     AttemptMessage,
     Interrupted,
@@ -53,7 +53,7 @@ from lifoq.worker.run.attempt import (
     Started,
     TooLate,
 )
-from lifoq.worker.run.handler_call import HandlerCall
+from lifoq.worker.run.shared_call import HandlerCall
 
 log = logging.getLogger("lifoq.attempt")
 
@@ -100,7 +100,7 @@ class AttemptThreads:
         self._mailbox = mailbox
         self._ends_at = ends_at
 
-    def start(self, rows: Sequence[Candidate], kind: TaskType, passed: Pass) -> None:
+    def start(self, rows: Sequence[Candidate], kind: TaskType, passed: Passage) -> None:
         """Claim these tasks, and run them by one call of the handler, which has ``passed`` the
         gates. Raises OutOfThreads; the tasks that have no thread are reported as NotStarted."""
         ids = [row.task_id for row in rows]
@@ -243,7 +243,7 @@ class AttemptThreads:
         """Call the handler for the tasks that share the call, and settle each."""
         attempts = [attempt for attempt in call.gather() if not attempt.is_settling]
         if not attempts:  # their time is over
-            call.returned(Left())
+            call.returned(HowItLeft())
             return
         with handling([attempt.task.task_id for attempt in attempts]), self._traced(call, attempts):
             answers = call_handler(
@@ -261,7 +261,7 @@ class AttemptThreads:
             signal = LoadSignal.OVERLOADED if overloaded else LoadSignal.UNTOLD
         refused = any(isinstance(error, Busy) for error in errors)
         failed = not all(isinstance(error, _NO_FAILURE) for error in errors)
-        call.returned(Left(refused=refused, failed=failed, signal=signal))
+        call.returned(HowItLeft(refused=refused, failed=failed, signal=signal))
         left = [one for one in zip(attempts, outcomes, strict=True) if one[0].begin_settling()]
         # This thread writes one outcome itself, so a call for one task needs no second thread.
         for attempt, outcome in left[1:]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from lifoq.store.candidate import Candidate
 from lifoq.worker.gates.gate import Gate
-from lifoq.worker.gates.setup import ClaimedFacts, RunSetup
+from lifoq.worker.gates.gate_inputs import ClaimedFacts, RunSetup
 
 MOST: Final = 1.5
 """Calls per slot whose tasks are claimed and not all settled, at the most. More would take the
@@ -22,9 +22,9 @@ class ClaimedAndNotSettled(Gate):
         self._most = MOST * slots
 
     def wait(self, row: Candidate, now: int) -> float:
-        return self.poll_wait(now)
+        return self.wait_of_any(now)
 
-    def poll_wait(self, now: int) -> float:
+    def wait_of_any(self, now: int) -> float:
         return math.inf if self._claimed.calls_not_settled >= self._most else 0.0
 
     def why(self, row: Candidate, now: int) -> str:

@@ -9,7 +9,7 @@ from lifoq.items.change import Change, ConditionFailed, Item
 from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import Task
 from lifoq.store.base import Write
-from lifoq.store.write_retries import WriteRetries
+from lifoq.store.repeat_refused_write import WriteRetries
 
 
 def apply_end(task: Task, change: Change, write: Write, retries: WriteRetries) -> Change:

@@ -3,8 +3,8 @@
 The life of a quota, in numbers. A task type may have ten tasks at work over all workers
 (``in_flight=10``), and workers A and B have none of it.
 
-1. A has four free slots, and a task waits that nothing but this limit keeps from starting. ``ask``
-   makes a renewal due at once. The run waits for its answer, 0.1 s at the most
+1. A has four free slots, and a task waits that nothing but this limit keeps from starting.
+   ``ask_for_room`` makes a renewal due at once. The run waits for its answer, 0.1 s at the most
    (``ANSWER_PATIENCE``).
 2. ``renewal`` makes a background call. It writes A into the limit's quota table: A has 4 slots and
    wants 4. ``take_answer`` takes the answer: A may start tasks on its 4 slots for 5 s from when the
@@ -33,7 +33,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.errors import LifoqError
@@ -48,15 +48,13 @@ from lifoq.items.quota_table import (
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
 from lifoq.store.quota_tables import QuotaTables
-from lifoq.worker.gates.gate import Gate, Left
-from lifoq.worker.gates.quotas.demand import Demand, Entered
-from lifoq.worker.gates.quotas.renewal_answer import RenewalAnswer
-from lifoq.worker.gates.quotas.state import SHARDS, SLOTS, QuotaState
+from lifoq.worker.gates.gate import Gate, HowItLeft
+from lifoq.worker.gates.quota_protocol.demand import Demand, Entered
+from lifoq.worker.gates.quota_protocol.renewal_answer import RenewalAnswer
+from lifoq.worker.gates.quota_protocol.state import SHARDS, SLOTS, QuotaState
+from lifoq.worker.gates.quota_protocol.times import RENEW_AFTER
 from lifoq.worker.gates.rate import Bucket
 from lifoq.worker.gates.slots import Slots
-
-RENEW_AFTER: Final = 1.5
-"""Seconds since its last write after which a quota is written anew though nothing changes."""
 
 
 class RateShards(Bucket):
@@ -70,9 +68,9 @@ class RateShards(Bucket):
         self._shards = 0
         self.resize(0, tokens=0, now=now)
 
-    def poll_wait(self, now: int) -> float:
+    def wait_of_any(self, now: int) -> float:
         """Return the seconds until there is a token; inf without a shard."""
-        return super().poll_wait(now) if self._rate > 0 else math.inf
+        return super().wait_of_any(now) if self._rate > 0 else math.inf
 
     def resize(self, shards: int, *, tokens: float, now: int) -> None:
         """Have so many shards from now on, and so many tokens more. Tokens for which these shards
@@ -91,7 +89,7 @@ class RateShards(Bucket):
 
 
 @dataclass(kw_only=True)
-class Call:
+class QuotaUse:
     """A call of a handler that runs on the quota."""
 
     weight: int
@@ -114,7 +112,7 @@ class Quota(Gate):
 
     def __init__(
         self,
-        limit: str,
+        limit_name: str,
         shared: SharedLimit,
         *,
         slots: Slots,
@@ -125,13 +123,14 @@ class Quota(Gate):
         host: Host,
         weigh: Callable[[Candidate], int] | None = None,
     ) -> None:
-        """``limit``: a task type's name, or empty for the queue's own limit. ``slots``: those of
-        the worker. ``whole``: the quota of the queue's own limit, for that of a type. ``lease``: of
-        its tasks, in seconds. ``weigh``: tells the units that a task takes; None: each is one."""
+        """``limit_name``: a task type's name, or empty for the queue's own limit. ``slots``: those
+        of the worker. ``whole``: the quota of the queue's own limit, for that of a type.
+        ``lease``: of its tasks, in seconds. ``weigh``: tells the units that a task takes; None:
+        each is one."""
         # Set once, and never changed.
         self._quota_tables = quota_tables
-        self.limit = limit
-        self.quota_table = quota_table_id(limit, units=shared.unit is not None)
+        self.limit_name = limit_name
+        self.quota_table = quota_table_id(limit_name, units=shared.unit is not None)
         self.shared = shared
         self._weigh = weigh or _one
         self._slots = slots
@@ -152,7 +151,7 @@ class Quota(Gate):
         self._demand = Demand(host)
         self._asker = 1
         """The weight of the task that asked last."""
-        # Written by ``ask``, ``renewal`` and ``take_answer``.
+        # Written by ``ask_for_room``, ``renewal`` and ``take_answer``.
         self.state = QuotaState()
 
     # Passing
@@ -162,17 +161,20 @@ class Quota(Gate):
         quota is larger."""
         return self._wait(self._weigh(row), now)
 
-    def poll_wait(self, now: int) -> float:
+    def wait_of_any(self, now: int) -> float:
         """Return the seconds for which a poll would be useless: ``wait``, but 0 where a waiting
         task, once found, could ask for more."""
         return self._poll_wait(1, now)
 
     def _poll_wait(self, weight: int, now: int) -> float:
-        grows = any(self._may_grow(kind, now) for kind in self._lacking(weight, now))
+        grows = any(self._may_grow(resource, now) for resource in self._lacking(weight, now))
         return 0.0 if grows else self._wait(weight, now)
 
     def why(self, row: Candidate, now: int) -> str:
-        whose, most = f"task type {self.limit}" if self.limit else "the queue", self.shared
+        whose, most = (
+            f"task type {self.limit_name}" if self.limit_name else "the queue",
+            self.shared,
+        )
         said = [] if most.in_flight is None else [f"{most.in_flight} tasks at a time"]
         said += [] if most.rate is None else [f"{most.rate:g} starts per second"]
         limit = " and ".join(said)
@@ -182,10 +184,10 @@ class Quota(Gate):
         """Return False once the quota has run out."""
         return self.state.usable(now)
 
-    def enter(self, row: Candidate, now: int) -> Call:
+    def enter(self, row: Candidate, now: int) -> QuotaUse:
         weight = self._weigh(row)
         self.inside += weight
-        call = Call(weight=weight, entered=self._demand.entered(weight, inside=self.inside))
+        call = QuotaUse(weight=weight, entered=self._demand.entered(weight, inside=self.inside))
         if self.bucket is not None:
             self.bucket.enter(row, now)
         return call
@@ -200,7 +202,7 @@ class Quota(Gate):
         token.hangs = True
         self.hung += token.weight
 
-    def leave(self, token: Any, left: Left) -> None:
+    def leave(self, token: Any, left: HowItLeft) -> None:
         self.inside -= token.weight
         self.hung -= token.weight if token.hangs else 0
 
@@ -230,7 +232,7 @@ class Quota(Gate):
     def _wait(self, weight: int, now: int) -> float:
         if self.free_slots(now) < weight or self.state.has.shards < self.shared.shards_for(weight):
             return math.inf
-        return 0.0 if self.bucket is None else self.bucket.poll_wait(now)
+        return 0.0 if self.bucket is None else self.bucket.wait_of_any(now)
 
     @property
     def _may_fill(self) -> int:
@@ -240,7 +242,7 @@ class Quota(Gate):
 
     # Asking for more
 
-    def ask(self, row: Candidate, now: int) -> bool:
+    def ask_for_room(self, row: Candidate, now: int) -> bool:
         """Ask for a larger quota. Return True if the run should wait for the answer, False if a
         recent refusal already answers it, or a slot would have to wait for a token."""
         self._asker = self._weigh(row)
@@ -249,14 +251,17 @@ class Quota(Gate):
             self._could_start(now),
             self._too_few_free(self._asker),
         )
-        if too_few_free and bucket is not None and 0 < bucket.poll_wait(now) < math.inf:
+        if too_few_free and bucket is not None and 0 < bucket.wait_of_any(now) < math.inf:
             return False  # another slot would have to wait for a token
         state, lacking = self.state, self._lacking(self._asker, now)
         idle = free if SLOTS in lacking else max(0, state.has.slots - self.inside)
-        self._demand.ask(Amount(idle, 0 if too_few_free else free))
+        self._demand.note_request(Amount(idle, 0 if too_few_free else free))
         has, wants = state.has if state.usable(now) else NONE, self._wanted(free)
-        if any(now >= state.refused_until[kind] and has[kind] < wants[kind] for kind in lacking):
-            self.state = state.asks(now)
+        if any(
+            now >= state.refused_until[resource] and has[resource] < wants[resource]
+            for resource in lacking
+        ):
+            self.state = state.after_asking(now)
         return self.answer_due(now) > 0
 
     def answer_due(self, now: int) -> float:
@@ -271,12 +276,12 @@ class Quota(Gate):
             free = int(min(free, whole.free_slots(now)))
         return free * self._asker
 
-    def _may_grow(self, kind: int, now: int) -> bool:
+    def _may_grow(self, resource: int, now: int) -> bool:
         """Return True if this process may get more slots (or shards) than it has. A refusal is
         believed while tasks have asked a moment ago; after that the next task may ask again."""
-        most = self._most[kind]
-        known = now < self.state.refused_until[kind] and self._demand.asked_just_now
-        return not self.state.usable(now) or (self.state.has[kind] < most and not known)
+        most = self._most[resource]
+        known = now < self.state.refused_until[resource] and self._demand.asked_just_now
+        return not self.state.usable(now) or (self.state.has[resource] < most and not known)
 
     @property
     def _most(self) -> Amount:
@@ -284,15 +289,15 @@ class Quota(Gate):
         return self.shared.amount._replace(slots=min(self.shared.amount.slots, self._slots.number))
 
     def _lacking(self, weight: int, now: int) -> list[int]:
-        """Return the kinds, slots or shards, that keep the next task out."""
+        """Return the resources, slots or shards, that keep the next task out."""
         slots = self.shared.in_flight is not None and self.free_slots(now) < weight
         shards = self.bucket is not None and (
             not self.state.usable(now)
             or self.state.has.shards < self.shared.shards_for(weight)
-            or self.bucket.poll_wait(now) > 0
+            or self.bucket.wait_of_any(now) > 0
         )
         shards = shards and not self._too_few_free(weight)
-        return [kind for kind, lacks in ((SLOTS, slots), (SHARDS, shards)) if lacks]
+        return [resource for resource, lacks in ((SLOTS, slots), (SHARDS, shards)) if lacks]
 
     def _too_few_free(self, weight: int) -> bool:
         """Return True if the quota has slots, but not enough of them are free: more shards would
@@ -327,7 +332,7 @@ class Quota(Gate):
             max(used, min(state.has.slots, wants.slots, state.fair.slots)),
             min(state.has.shards, wants.shards, state.fair.shards),
         )
-        self.state = state.renews(now, keeps=keeps, wants=wants)
+        self.state = state.after_sending(now, keeps=keeps, wants=wants)
         returns = 0.0
         if bucket is not None:
             before = bucket.tokens(now)
@@ -336,7 +341,7 @@ class Quota(Gate):
         needs, since = self._needs_of_next() if more else (NONE, 0)
         # The run waits for the answer about a type. Where too little is free, a task of another
         # type can start: this renewal only takes what is free, and the next one insists.
-        another_may_start = self.limit != "" and state.answer_by > 0
+        another_may_start = self.limit_name != "" and state.answer_by > 0
         renewal = Renewal(
             worker=self._worker,
             number=self.state.number,
@@ -356,7 +361,9 @@ class Quota(Gate):
             quota_table=self.quota_table, number=renewal.number, owed=max(0.0, -renewal.returns)
         )
         try:
-            return replace(answer, grant=self._quota_tables.take(self.limit, self.shared, renewal))
+            return replace(
+                answer, grant=self._quota_tables.take(self.limit_name, self.shared, renewal)
+            )
         except LifoqError as error:
             return replace(answer, error=error)
 
@@ -370,9 +377,9 @@ class Quota(Gate):
             return False
         asked, wait = self.state.answer_by > 0, self._wait(self._asker, now)
         if grant is None:
-            self.state = self.state.failed(now)
+            self.state = self.state.after_failure(now)
         else:
-            self.state = self.state.granted(grant, now, inside=self.inside)
+            self.state = self.state.after_grant(grant, now, inside=self.inside)
             if self.bucket is not None:
                 # First the shards that were kept, with their tokens: those of the others lie in
                 # the quota table since the renewal. Then the shards that came.

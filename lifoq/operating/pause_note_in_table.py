@@ -7,7 +7,7 @@ from typing import Any
 from lifoq.health import pause_note
 from lifoq.health.pause_note import ITEM, PauseNote, made_here
 from lifoq.items.schema import Attribute
-from lifoq.operating.aws_account import Account
+from lifoq.operating.aws_calls import Account
 
 __all__ = ["ITEM", "PauseNote", "made_here", "read", "remove", "write"]
 

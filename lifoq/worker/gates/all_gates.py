@@ -36,7 +36,7 @@ class Row:
     gate is on."""
     each_type: bool = True
     """False for a gate about keys that does not depend on the type."""
-    keeps: bool = False
+    of_process: bool = False
     """True if the gate lives as long as the process, else as long as the run. Only a gate about the
     worker or a type can."""
 
@@ -65,7 +65,7 @@ ROWS: Final = (
         says="The worker has no handler for the task type.",
     ),
     Row(
-        name="claimed_or_refused",
+        name="already_claimed_or_refused",
         about=About.TASK,
         says="The worker has the task already, was just refused it, or has too little time left "
         "for it in this run.",
@@ -83,7 +83,7 @@ ROWS: Final = (
         "no slot or thread can be had.",
     ),
     Row(
-        name="claimed_and_not_settled",
+        name="too_many_unsettled",
         about=About.WORKER,
         says="Too many calls are claimed and not settled: outcomes are written slowly.",
     ),
@@ -134,20 +134,20 @@ ROWS: Final = (
     Row(
         name="slots",
         about=About.WORKER,
-        keeps=True,
+        of_process=True,
         says="All slots of the worker are taken (`in_flight`).",
     ),
     Row(
         name="rate",
         about=About.WORKER,
-        keeps=True,
+        of_process=True,
         on=lambda settings, _: settings.rate_limit is not None and not settings.shared_limits,
         says="The worker has started as many tasks as its `rate_limit` allows.",
     ),
     Row(
         name="quota",
         about=About.WORKER,
-        keeps=True,
+        of_process=True,
         on=lambda settings, _: (
             settings.shared_limits
             and (settings.total_in_flight, settings.rate_limit) != (None, None)
@@ -158,21 +158,21 @@ ROWS: Final = (
     Row(
         name="slots",
         about=About.TYPE,
-        keeps=True,
+        of_process=True,
         on=lambda settings, kind: kind.in_flight is not None and not settings.shared_limits,
         says="All slots of the task type are taken (`in_flight` of the type).",
     ),
     Row(
         name="rate",
         about=About.TYPE,
-        keeps=True,
+        of_process=True,
         on=lambda settings, kind: kind.rate_limit is not None and not settings.shared_limits,
         says="The worker has started as many tasks of the type as its `rate_limit` allows.",
     ),
     Row(
         name="units_in_flight",
         about=About.TYPE,
-        keeps=True,
+        of_process=True,
         on=lambda settings, kind: kind.units_in_flight is not None and not settings.shared_limits,
         says="Tasks of the type are at work that weigh as much as `units_in_flight` allows; or a "
         "heavy one comes first, and is waited for.",
@@ -180,20 +180,20 @@ ROWS: Final = (
     Row(
         name="cooldown",
         about=About.TYPE,
-        keeps=True,
+        of_process=True,
         on=lambda _, kind: kind.cooldown is not None,
         says="A task of the type has just failed on this worker (`cooldown`).",
     ),
     Row(
         name="busy_downstream",
         about=About.TYPE,
-        keeps=True,
+        of_process=True,
         says="The downstream has refused tasks of the type (`Busy`).",
     ),
     Row(
         name="adaptive_concurrency",
         about=About.TYPE,
-        keeps=True,
+        of_process=True,
         on=lambda _, kind: kind.adaptive_concurrency,
         says="As many tasks of the type are at work as the downstream was found to take "
         "(`adaptive_concurrency`).",
@@ -201,7 +201,7 @@ ROWS: Final = (
     Row(
         name="quota",
         about=About.TYPE,
-        keeps=True,
+        of_process=True,
         on=lambda settings, kind: (
             settings.shared_limits
             and (kind.in_flight is not None or any(rate.of is None for rate in kind.rates))
@@ -211,7 +211,7 @@ ROWS: Final = (
     Row(
         name="unit_quota",
         about=About.TYPE,
-        keeps=True,
+        of_process=True,
         on=lambda settings, kind: settings.shared_limits and kind.weight is not None,
         says="This worker's part of the type's limit in units over all workers has no room for the "
         "task; or a heavy one comes first, and is waited for.",

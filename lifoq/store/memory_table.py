@@ -29,7 +29,7 @@ from lifoq.items.schema import (
     STATUS_CREATED_INDEX,
     Attribute,
 )
-from lifoq.store.table import MAX_BATCH, Count, Cursor, Page, Span
+from lifoq.store.table_protocol import MAX_BATCH, Count, Cursor, Page, Span
 
 SORT_KEYS = {STATUS_CREATED_INDEX: Attribute.TASK_CREATED, DUE_INDEX: Attribute.DUE_AT}
 PROJECTED = {

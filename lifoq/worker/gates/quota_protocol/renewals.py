@@ -4,8 +4,8 @@ import math
 import threading
 from collections.abc import Callable, Collection
 
-from lifoq.worker.gates.quotas.renewal_answer import RenewalAnswer
-from lifoq.worker.gates.quotas.worker_quota import Quota
+from lifoq.worker.gates.quota_protocol.renewal_answer import RenewalAnswer
+from lifoq.worker.gates.quota_protocol.worker_quota import Quota
 
 
 class Renewals:
@@ -50,5 +50,5 @@ class Renewals:
     def lease(self, task_type: str, usual: float) -> float:
         """Return the seconds for which a task of this type may be leased now: the smaller of
         ``usual`` and what the task's quotas allow."""
-        quotas = (quota for quota in self._quotas if quota.limit in ("", task_type))
+        quotas = (quota for quota in self._quotas if quota.limit_name in ("", task_type))
         return min([usual, *(quota.lease_left() for quota in quotas)])

@@ -8,7 +8,7 @@ from typing import Any, Final
 from lifoq.basics import jsontext
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.errors import Cancelled, LeaseLost, LifoqError, StoreUnavailable
-from lifoq.items.parts_in_checkpoint import checkpoint_of, parts_of
+from lifoq.items.answer_parts_in_checkpoint import checkpoint_of, parts_of
 
 log = logging.getLogger("lifoq.parts")
 

@@ -13,7 +13,7 @@ from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
 from lifoq.worker.handlers.context import Context
 from lifoq.worker.handlers.outcome import Cancel, Outcome, Succeed, TryAgain
-from lifoq.worker.run.handler_call import HandlerCall
+from lifoq.worker.run.shared_call import HandlerCall
 
 
 class Settlement(Enum):

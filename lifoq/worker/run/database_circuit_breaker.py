@@ -26,7 +26,7 @@ class CircuitBreaker:
         self.hopeless = False
         """True if the run is to claim no more: the breaker is open."""
 
-    def met(self, error: Exception, now: int) -> None:
+    def call_failed(self, error: Exception, now: int) -> None:
         """Note that a call has failed. StoreUnavailable opens the breaker once it has lasted; any
         other error opens it at once."""
         if not isinstance(error, StoreUnavailable):
@@ -49,6 +49,6 @@ class CircuitBreaker:
         self.fatal = self.fatal or error
         self.hopeless = True
 
-    def passes(self) -> None:
+    def call_answered(self) -> None:
         """Note that a call was answered."""
         self.error = self._since = None

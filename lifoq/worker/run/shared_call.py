@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from lifoq.basics.host import Host, Mailbox
-from lifoq.worker.gates.gate import Left
-from lifoq.worker.gates.gates import Pass
+from lifoq.worker.gates.gate import HowItLeft
+from lifoq.worker.gates.gates import Passage
 from lifoq.worker.handlers.registry import TaskType
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class HandlerCall(Generic[Attempt]):
     tells which tasks have no more time."""
 
     def __init__(
-        self, kind: TaskType, task_ids: Sequence[str], *, passed: Pass, host: Host
+        self, kind: TaskType, task_ids: Sequence[str], *, passed: Passage, host: Host
     ) -> None:
         """``task_ids``: the tasks that are to be claimed for it, in the queue's order. ``passed``:
         the gates that the call has entered, and leaves when the handler has returned."""
@@ -99,7 +99,7 @@ class HandlerCall(Generic[Attempt]):
         if others_stay:
             self._passed.weighed(task_id, 0)
         if unused and self._hangs:
-            self._free(Left())
+            self._free(HowItLeft())
         elif unused:
             self._passed.undo()
         self._tell(task_id)
@@ -123,7 +123,7 @@ class HandlerCall(Generic[Attempt]):
         """Note what a task weighs in truth."""
         self._passed.weighed(task_id, weight)
 
-    def returned(self, left: Left) -> None:
+    def returned(self, left: HowItLeft) -> None:
         """Free the slot: the handler has returned, and leaves the gates so."""
         with self._lock:
             self._over = True
@@ -157,7 +157,7 @@ class HandlerCall(Generic[Attempt]):
             self._hangs = True
             self._passed.hangs()
 
-    def _free(self, left: Left) -> None:
+    def _free(self, left: HowItLeft) -> None:
         self._passed.leave(replace(left, hung=self._hangs))
 
     def _tell(self, task_id: str) -> None:

@@ -20,11 +20,11 @@ from lifoq.items.change import (
 from lifoq.items.schema import MAX_PAYLOAD_AND_CHECKPOINT_BYTES, Attribute, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
-from lifoq.store.attempt_end import apply_end, fits, settled_as, tells_of_cancellation
+from lifoq.store.apply_end import apply_end, fits, settled_as, tells_of_cancellation
 from lifoq.store.base import Write
 from lifoq.store.candidate import Candidate, candidate_of, row_after
 from lifoq.store.new_items import NewItems
-from lifoq.store.table import MAX_TRANSACTION
+from lifoq.store.table_protocol import MAX_TRANSACTION
 
 MAX_FOLLOW_UPS = MAX_TRANSACTION - 1
 """Follow-up tasks that one success can put, since all go into one transaction."""

@@ -8,9 +8,9 @@ from lifoq.errors import StoreUnavailable
 from lifoq.items.change import Change, ConditionFailed, Item, TransactionRefused
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
-from lifoq.store.memory import MemoryTable
+from lifoq.store.memory_table import MemoryTable
+from lifoq.store.repeat_refused_write import TRIES
 from lifoq.store.store import Store
-from lifoq.store.write_retries import TRIES
 from lifoq.testing.hosts import START, ManualHost
 
 BOOM = TaskError(type="ValueError", message="boom")

@@ -11,7 +11,7 @@ from lifoq.worker.handlers.registry import Registry, TaskType
 from lifoq.worker.settings import WorkerSettings
 
 if TYPE_CHECKING:
-    from lifoq.store.last_key_starts import KeyStarts
+    from lifoq.store.key_starts_seen import KeyStarts
     from lifoq.worker.gates.gate import Gate
     from lifoq.worker.known_types import Types
 

@@ -1,16 +1,11 @@
 """The demand of one worker for one limit: what its tasks used lately, and what they asked for."""
 
 from collections import deque
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from lifoq.basics.host import Host, microseconds
 from lifoq.items.quota_table import NONE, Amount
-
-REMEMBERED: Final = 1.0
-"""Seconds for which a use of a quota, or a request for it, counts as demand."""
-ASKS_AGAIN: Final = 0.5
-"""Seconds after a request within which the same task is expected to ask again, if it still waits.
-Later nobody knows whether a task waits that would use the quota."""
+from lifoq.worker.gates.quota_protocol.times import ASKS_AGAIN, REMEMBERED
 
 
 class Entered(NamedTuple):
@@ -45,7 +40,7 @@ class Demand:
         if entered in self._entered:
             self._entered.remove(entered)
 
-    def ask(self, amount: Amount) -> None:
+    def note_request(self, amount: Amount) -> None:
         """Note that a task waits for a larger quota, which could use so much more at once."""
         self._asked, self._asked_at = amount, self._host.monotonic()
 
