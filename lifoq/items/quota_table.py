@@ -14,7 +14,7 @@ long may take its slots: the leases of its tasks are over as well. A hand-over m
 shard that is given back takes its part of what is owed along, and the tokens for which the worker's
 other shards have no room. A shard of a lost worker comes back empty, and its debt is forgotten.
 What a shard gains while nobody has it is reckoned by the quota table's own time (see
-``QuotaTable.time``). """
+``QuotaTable.time``)."""
 
 import json
 import math
