@@ -16,7 +16,7 @@ from tests.mutants.trial import copy_of, verdicts
 ROOT = Path(__file__).parents[2]
 NEAR = (
     *("unit", "contract", "cli", "functions", "faults", "analytics", "constructs", "simulation"),
-    *("aws", "docs"),
+    *("aws", "docs", "localcloud", "infrastructure", "console"),
 )
 
 

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-ROOTS: Final = ("lifoq", "functions/lifoq_functions", "analytics/lifoq_analytics")
+ROOTS: Final = (
+    *("lifoq", "functions/lifoq_functions", "analytics/lifoq_analytics"),
+    *("lifoq_localcloud", "lifoq_cdk", "stacks"),
+)
 """Packages that mutants are drawn from."""
 
 COMPARED_AS: Final[dict[type[ast.cmpop], str]] = {

@@ -92,6 +92,17 @@ class Record:
         self._with_database: Counter[str] = Counter()
         self._tests: defaultdict[str, set[str]] = defaultdict(set)
         self._failed: set[str] = set()
+        self._fixtures: defaultdict[pytest.FixtureDef[Any], set[str]] = defaultdict(set)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
+        """What a fixture runs counts for each test that is given it, not for the first alone."""
+        before = {*now}
+        now.clear()
+        result = yield
+        self._fixtures[fixturedef] |= now
+        now.update(before)
+        return result
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
@@ -102,7 +113,8 @@ class Record:
         test, _, parameters = item.nodeid.partition("[")
         dear = "moto" in parameters or "dynamodb" in parameters
         (self._with_database if dear else self._seconds)[test] += seconds
-        for place in set(now):
+        given = getattr(item, "_fixtureinfo").name2fixturedefs.values()  # noqa: B009 - pytest names no other way
+        for place in now.union(*(self._fixtures[fixture] for some in given for fixture in some)):
             self._tests[place].add(test)
         return result
 
