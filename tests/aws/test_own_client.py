@@ -39,7 +39,15 @@ from lifoq.aws.boto3_clients import dynamodb_clients
 from lifoq.aws.connections import Connections
 from lifoq.aws.dynamo_table import Calls, DynamoTable
 from lifoq.aws.dynamo_values import plain
-from lifoq.aws.retry_policy import CAPACITY, READ_TIMEOUT, REPEAT_COST, THROTTLED_COST, RepeatQuota
+from lifoq.aws.retry_policy import (
+    CAPACITY,
+    LONGEST_PAUSE,
+    READ_TIMEOUT,
+    REPEAT_COST,
+    THROTTLED_COST,
+    RepeatQuota,
+    pause,
+)
 from lifoq.aws.step_functions_calls import StepFunctionsCalls
 from lifoq.aws.topics import Topics
 from lifoq.basics.clock import ServerClock
@@ -305,6 +313,12 @@ def test_a_service_in_trouble_is_sent_as_many_repeats_as_boto3_sends_it(
             end(call)
         sent.append(len(server.heard()))
     assert sent == [300 + CAPACITY // cost] * 2
+
+
+def test_a_pause_is_drawn_from_a_range_that_doubles_up_to_the_longest(monkeypatch):
+    monkeypatch.setattr("random.random", lambda: 0.5)
+    pauses = [pause(attempt) for attempt in range(1, 8)]
+    assert pauses == [0.5, 1, 2, 4, 8, LONGEST_PAUSE / 2, LONGEST_PAUSE / 2]
 
 
 def test_repeats_that_succeed_can_be_had_again(server, pauses, own_calls):

@@ -41,6 +41,7 @@ AT_WORK = [
     ("rate", {}, 9, {}, {"rate_limit": 0.1}, "the worker starts 0.1 tasks per second"),
     ("slots", {"in_flight": 1}, 2, {}, {}, "task type a is at its limit: 1 of 1 at work"),
     ("key_slots", {"per_key": 1}, 2, {"key": "k"}, {}, "its key k is busy: task machine-1.2 of"),
+    ("key_slots", {"per_key": 2}, 3, {"key": "k"}, {}, "tasks machine-1.2 and machine-1.3 of"),
     ("key_rate", {"rate_per_key": 0.05}, 3, {"key": "k"}, {}, "a task of its key k has just start"),
     ("batch", {"batch": 5, "batch_wait": 50}, 8, {}, {}, "its batch of 5 is not full yet"),
 ]

@@ -172,12 +172,13 @@ def _schedule(expression: str, arn: str) -> ScheduleConfig:
     )
 
 
-def test_one_schedule_that_fails_stops_no_other():
+def test_one_schedule_that_fails_stops_no_other_and_one_that_is_not_due_does_not_fire():
     world = Schedules(
         invalid="cron(61 * * * ? *)",
         endless="rate(99999999999999999999 days)",
         none="rate(0 minutes)",
         broken="rate(1 hour)",
+        later="cron(0 0 1 1 ? 2199)",
         good="rate(1 hour)",
     )
     scheduler = Scheduler(

@@ -100,6 +100,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("PutItem", {**put(), "ConditionExpression": ""}, "The expression can not be empty"),
     (
         "PutItem",
+        {**put(), "ConditionExpression": f"attribute_exists({'a' * 4_079})"},
+        "exceeded the maximum allowed size; expression size: 4097",
+    ),
+    (
+        "PutItem",
         {**put(), "ExpressionAttributeValues": {":v": FIVE}},
         "ConditionExpression is null",
     ),
