@@ -5,7 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from unittest import mock
 
 import pytest
@@ -28,6 +28,7 @@ from lifoq import (
 from lifoq.basics.host import SYSTEM, Host
 from lifoq.health import pressure
 from lifoq.health.pressure import Starts
+from lifoq.health.statistics import together
 from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
@@ -195,6 +196,16 @@ def test_cells_answer_each_call_as_one_queue_does(cells, host):
             assert answer == expected
     assert all(queue.stats().pending.value == 0 for queue in cells.queues.values())
     assert {cells.home(f"t{n}").store.table.name for n in range(12)} == set(NAMES)
+
+
+def test_when_a_task_was_shed_last_is_told_if_each_cell_that_has_shed_some_knows_it():
+    nothing = Queue.in_memory().stats()
+    long_ago = replace(nothing, shed_lately=Count(value=3, capped=False), last_shed_seconds=9.0)
+    just_now = replace(long_ago, last_shed_seconds=2.0)
+    unknown = replace(long_ago, last_shed_seconds=None)
+    assert together(nothing, long_ago).last_shed_seconds == 9.0
+    assert together(long_ago, just_now).last_shed_seconds == 2.0
+    assert together(long_ago, unknown).last_shed_seconds is None
 
 
 def test_a_cell_that_is_read_slowly_keeps_the_older_tasks_of_the_others_back(cells, host):

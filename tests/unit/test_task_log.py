@@ -118,6 +118,19 @@ def test_a_backoff_between_two_attempts_is_not_looked_through(queue, host, cloud
     assert [line.text for line in found.lines] == ["first", "second"]
 
 
+def test_the_log_of_a_task_is_looked_through_until_now_or_until_it_has_ended(
+    queue, host, cloud, logs
+):
+    task = claimed(queue, "t")
+    host.advance(3_600)
+    cloud.log(host.time, '{"taskId": "t", "message": "at work"}')
+    assert [line.text for line in logs.of(queue.get("t"), now=host.time).lines] == ["at work"]
+    queue.store.succeed(task, "7")
+    host.advance(3_600)
+    cloud.log(host.time, '{"taskId": "t", "message": "of a later one"}')
+    assert [line.text for line in logs.of(queue.get("t"), now=host.time).lines] == ["at work"]
+
+
 def test_a_search_is_bounded_and_says_so(queue, host, cloud, logs):
     task = claimed(queue, "t")
     for number in range(100):

@@ -1,6 +1,7 @@
 """Who is at work on a queue, as its table tells."""
 
 import random
+import re
 
 from lifoq import Queue, Registry, WorkerSettings
 from lifoq.basics import jsontext
@@ -28,6 +29,7 @@ def test_a_task_at_work_tells_whose_it_is_with_a_limit_of_its_key_and_without():
     names = {worker.name for found in seen for worker in found.found}
     tasks = [task.task_id for found in seen for worker in found.found for task in worker.tasks]
     assert (len(seen), len(names), sorted(tasks)) == (2, 1, ["k", "p"])
+    assert all(re.fullmatch("[0-9a-f]{12}", name) for name in names)
     assert [found.unknown for found in seen] == [[], []]
     assert find_workers(queue).found == []
 
