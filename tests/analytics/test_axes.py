@@ -12,6 +12,11 @@ def _plain(text: str) -> str:
     return text.replace("\N{NO-BREAK SPACE}", " ")
 
 
+def test_a_time_with_an_offset_is_read_as_it_says_and_one_without_is_utc():
+    noon = from_iso("2026-11-20T12:00:00Z")
+    assert from_iso("2026-11-20T14:00:00+02:00") == noon == from_iso("2026-11-20T12:00:00")
+
+
 def _time(start: str, seconds: float) -> axes.Time:
     begin = from_iso(f"2026-11-20T{start}Z")
     return axes.Time(start=begin, end=begin + round(seconds * 1_000_000))

@@ -236,6 +236,8 @@ def test_what_exports_do_not_cover_is_told():
     assert "is longer than the shortest shedding deadline" in long
     assert "do not begin with a full one" in first
     assert bad.startswith("1 of 9 lines are not tasks")
+    none_bad = {**read, "bad_rows": 0}
+    assert [*details.notes({"coverage": found, "input": none_bad})] == [gap, long, first]
 
 
 def test_rates_are_of_the_time_that_is_covered_and_a_bucket_is_now_once_half_of_it_is_over():

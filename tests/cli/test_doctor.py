@@ -368,6 +368,7 @@ def test_a_pause_is_told_with_who_made_it():
     results = examined(get_function_concurrency=paused, get_item=item)
     (finding,) = [one for result in results for one in result.findings]
     assert "by lifoq smoke (ada@laptop, process 7)" in finding.wrong
+    assert "was paused 2 min ago by" in made.told("tasks", now=120_000_000)
 
 
 def test_a_person_reads_what_is_wrong_what_it_means_what_mends_it_and_what_was_not_checked(

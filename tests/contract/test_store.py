@@ -13,7 +13,7 @@ from lifoq.errors import (
     TaskNotFound,
     WrongStatus,
 )
-from lifoq.health import open_tasks_of_worker_groups
+from lifoq.health import open_tasks_of_worker_groups, statistics
 from lifoq.health.statistics import measure
 from lifoq.items.attempt_history import Ended, PastAttempt
 from lifoq.items.change import AtMost, Change, ConditionFailed, GreaterThan
@@ -546,6 +546,17 @@ def test_past_its_deadline_a_task_falls_back_and_is_counted_as_shed_all_the_same
     assert (place(task), task.head_start, task.status) == (0, 0, Status.PENDING)
     assert not store.let_fall(rows[1])
     assert measure(store, now=store.now()).shed_lately.value == 1
+
+
+def test_when_a_task_was_shed_last_is_told_by_the_newest_that_are_past_their_deadline(
+    store, host, monkeypatch
+):
+    monkeypatch.setattr(statistics, "LARGEST_PAGE", 2)
+    for n in range(5):
+        put(store, f"t{n}", deadline=100)
+        host.advance(10)
+    host.advance(100)
+    assert round(measure(store, now=store.now()).last_shed_seconds or 0) == 10
 
 
 def test_what_a_later_release_wrote_into_the_look_stays_whatever_becomes_of_the_task(store, host):

@@ -237,3 +237,8 @@ def test_a_limit_over_all_workers_that_is_used_up_is_told(host):
     assert [one.says for one in queue.explain("t").reasons] == [
         "the queue is at its limit over all workers: 2 of 2 places are held by 1 worker"
     ]
+    tables.take("a", SharedLimit(in_flight=3), replace(renewal, number=2, wants=Amount(3, 0)))
+    tables.take("a", SharedLimit(in_flight=3), replace(renewal, worker="w2", insists=True))
+    assert [one.says for one in queue.explain("t").reasons][1:] == [
+        "task type a is at its limit over all workers: 3 of 3 places are held by 1 worker"
+    ]

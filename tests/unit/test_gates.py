@@ -618,6 +618,17 @@ def test_the_life_of_a_quota_is_as_the_gate_tells_it(store, host):
     assert a.enter() is None
 
 
+def test_what_is_not_in_use_at_the_end_of_a_run_goes_back_though_it_was_a_moment_ago(store, host):
+    ends, goes_on = (Sharer(store, host, in_flight=2) for _ in range(2))
+    ends.take_renewals()
+    for passed in (ends.enter(), ends.enter()):
+        passed.leave(HowItLeft())
+    for renewal in ends.renewals.last():
+        ends.renewals.take_answer(renewal())
+    goes_on.take_renewals()
+    assert goes_on.starts() == 2
+
+
 def renew(*sharers: Sharer) -> None:
     """Let time pass until the renewals of each are due, and make them."""
     sharers[0].host.advance(RENEW_EVERY)
