@@ -271,6 +271,14 @@ ALLOWED: list[tuple[str, str, Call]] = [
     ("events", "PutRule", pattern(**EVERY_OPERATOR)),
     ("events", "PutRule", {"Name": "r", "ScheduleExpression": "cron(0 4 ? * MON-FRI *)"}),
     ("stepfunctions", "CreateStateMachine", machine(states(A={"Type": "Fail"}), name="ä-x.y")),
+    (
+        *("cloudwatch", "PutMetricAlarm"),
+        {
+            **{"AlarmName": "a day", "Namespace": "N", "MetricName": "m", "Statistic": "Sum"},
+            **{"Period": 60, "EvaluationPeriods": 1_440, "Threshold": 1.0},
+            "ComparisonOperator": "GreaterThanThreshold",
+        },
+    ),
     ("sqs", "SendMessage", {"QueueUrl": QUEUE, "MessageBody": "a\n\t\U0001f600"}),
     ("sns", "Publish", {"PhoneNumber": "+1", "Message": "x"}),
     ("ssm", "PutParameter", {"Name": "/a/b-c.d_e", "Value": "x" * 4_096, "Type": "String"}),

@@ -82,6 +82,13 @@ def test_an_update_of_an_item_that_is_not_there_is_one_insert(deployed, store):
     assert record["dynamodb"]["NewImage"]["taskCreated"] == {"N": "5"}
 
 
+def test_a_batch_reads_the_items_that_are_there(store):
+    put(store, "here")
+    put(store, "here too")
+    found = store.table.get_many(["here", "nowhere", "here too"])
+    assert sorted(item["taskId"] for item in found) == ["here", "here too"]
+
+
 def test_a_deleted_table_takes_its_stream_with_it(deployed, store):
     name = store.table.name
     deployed.client("dynamodb").delete_table(TableName=name)
