@@ -138,6 +138,7 @@ REFUSED = [
     ("/tasks?status=FAILURE&limit=101", "limit", "from 1 to 100"),
     ("/tasks?status=FAILURE&tpye=x", "tpye", "is unknown here"),
     ("/tasks/a?wait=21", "wait", "from 0 to 20"),
+    ("/tasks/a?wiat=2", "wiat", "is unknown here"),
     (start('[true, "a"]'), "start", "next"),
     (start(r'[1, "\ud800"]'), "start", "next"),
     (start("[" * 5_000), "start", "next"),
