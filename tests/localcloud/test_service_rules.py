@@ -274,8 +274,13 @@ ALLOWED: list[tuple[str, str, Call]] = [
     (
         *("cloudwatch", "PutMetricAlarm"),
         {
-            **{"AlarmName": "a day", "Namespace": "N", "MetricName": "m", "Statistic": "Sum"},
-            **{"Period": 60, "EvaluationPeriods": 1_440, "Threshold": 1.0},
+            "AlarmName": "a day",
+            "Namespace": "N",
+            "MetricName": "m",
+            "Statistic": "Sum",
+            "Period": 60,
+            "EvaluationPeriods": 1_440,
+            "Threshold": 1.0,
             "ComparisonOperator": "GreaterThanThreshold",
         },
     ),
