@@ -49,6 +49,8 @@ class Amount(NamedTuple):
 
 
 NONE: Final = Amount()
+SLOTS, SHARDS = 0, 1
+"""The places of both in an ``Amount``."""
 _NO_QUOTA_TABLE: Final = (
     *(ValueError, TypeError, LookupError),
     *(AttributeError, ArithmeticError, RecursionError),
@@ -344,18 +346,19 @@ class QuotaTable:
         wants = {name: _less(amount, first[name]) for name, amount in wants.items()}
         has = {name: _less(amount, first[name]) for name, amount in has.items()}
 
-        def quotas(kind: int, of: Iterable[str]) -> dict[str, int]:
+        def quotas(resource: int, of: Iterable[str]) -> dict[str, int]:
             return _divide(
-                left[kind],
-                wants={name: wants[name][kind] for name in of},
-                has={name: has[name][kind] for name in of},
+                left[resource],
+                wants={name: wants[name][resource] for name in of},
+                has={name: has[name][resource] for name in of},
             )
 
         able = list(wants)
         if shared.in_flight is not None and shared.rate is not None:
-            for kind in (0, 1):  # a slot is of no use without a shard, nor a shard without a slot
-                able = [name for name, quota in quotas(kind, able).items() if quota]
-        even = (quotas(kind, able).get(worker, 0) for kind in (0, 1))
+            # A slot is of no use without a shard, nor a shard without a slot.
+            for resource in (SLOTS, SHARDS):
+                able = [name for name, quota in quotas(resource, able).items() if quota]
+        even = (quotas(resource, able).get(worker, 0) for resource in (SLOTS, SHARDS))
         return Amount(*map(add, first[worker], even))
 
 

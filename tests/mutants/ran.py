@@ -96,7 +96,7 @@ class Record:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
-        """What a fixture runs counts for each test that is given it, not for the first alone."""
+        """Count each statement that a fixture runs for all tests that are given it."""
         before = {*now}
         now.clear()
         result = yield

@@ -1,4 +1,4 @@
-"""What one cycle teaches about the capacity of a downstream."""
+"""The lessons of one cycle about the capacity of a downstream."""
 
 import pytest
 

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from lifoq.basics.clock import CLOCK_TOLERANCE, ServerClock
+from lifoq.basics.clock import ServerClock
 from lifoq.testing.hosts import START
 
 SECOND = 1_000_000
@@ -28,7 +28,7 @@ def test_one_answer_tells_it_to_within_half_a_second_and_half_the_call(off, at):
     assert abs(clock.ahead() - off * SECOND) <= 0.5 * SECOND + TRIP / 2
 
 
-@pytest.mark.parametrize("off", [-CLOCK_TOLERANCE, -1, 0, 1, CLOCK_TOLERANCE])
+@pytest.mark.parametrize("off", [-2.0, -1, 0, 1, 2.0])
 @pytest.mark.parametrize("at", [0.0, 0.3, 0.999])
 def test_within_the_tolerance_a_clock_is_never_corrected(off, at):
     clock = ServerClock()

@@ -488,6 +488,17 @@ def test_nothing_begins_on_a_quota_that_ran_out_and_no_lease_reaches_beyond_it(s
     assert worker.renewals.lease("a", LEASE) == 0
 
 
+def test_the_run_waits_a_tenth_of_a_second_for_the_answer_whether_the_next_task_may_start(
+    store, host
+):
+    worker = Sharer(store, host, in_flight=2)
+    worker.ask_for_room()
+    host.advance(0.099)
+    assert worker.gates.awaits_answer("a", host.monotonic())
+    host.advance(0.001)
+    assert not worker.gates.awaits_answer("a", host.monotonic())
+
+
 def test_the_demand_forgets_the_task_that_was_not_started_and_no_other():
     demand = Demand(ManualHost())
     heavy = demand.entered(100, inside=100)

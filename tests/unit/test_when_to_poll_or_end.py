@@ -50,7 +50,7 @@ WHEN = [
     ("a gate opens soon", finds(START, Found.BLOCKED, 0, opens_in=0.02), 0.02, "must not start"),
     ("nothing waits", EMPTY, EMPTY_POLL, "nothing waits"),
     ("nothing, so far", finds(START, Found.MORE_TO_READ, 0), EMPTY_POLL, "so far"),
-    ("a slot is free", finds(START, Found.BLOCKED, 0).after_room_freed(7), 0, "may be free"),
+    ("a slot is free", finds(START, Found.BLOCKED, 0).after_cause_to_poll(7), 0, "may be free"),
     ("a task came back", EMPTY.after_return(0), 0, "may be free"),
     ("an attempt was settled", EMPTY.after_settlement(0), 0, "may be free"),
     ("a claim has failed", START.after_call_failed(0), SHORTEST_POLL, "did not answer"),
@@ -103,7 +103,8 @@ def gaps(facts, found, number, *, watches=False):
     """The seconds between polls of which each finds the same."""
     told, now = [], 0
     for _ in range(number):
-        facts = finds(facts.after_poll_sent(now).after_poll_answered(facts.asked + 1), found, now)
+        facts = facts.after_poll_sent(now)
+        facts = finds(facts.after_poll_answered(facts.last_poll_sent), found, now)
         told.append((next_poll(facts, watches=watches).at - now) / S)
         now = next_poll(facts, watches=watches).at
     return told

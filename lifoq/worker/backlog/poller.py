@@ -93,7 +93,7 @@ class Poller:
         """Ask for the first page, from the end of the queue that ``order`` chooses."""
         newest_first = not self._order.asks_for_oldest()
         self.facts = self.facts.after_poll_sent(now)
-        poll = Poll(number=self.facts.asked, sent=now, newest_first=newest_first)
+        poll = Poll(number=self.facts.last_poll_sent, sent=now, newest_first=newest_first)
         self._calls.poll(poll, limit=self._first_page)
 
     def poll_behind(self, now: int) -> None:
@@ -127,7 +127,7 @@ class Poller:
         self._let_fall(shown.page.rows)
         self._order.decide(shown.page, of_newest=poll.newest_first, now=self._clock())
         if self._order.newest_first is not poll.newest_first:
-            self.facts = self.facts.after_room_freed(now)
+            self.facts = self.facts.after_cause_to_poll(now)
             return False
         if self._view_is_stale(now):
             self._view = self._new_view(poll.sent)
@@ -176,15 +176,20 @@ class Poller:
 
     # Saying
 
-    def next(self, now: int, *, shut: Callable[[Candidate], bool]) -> Candidate | None:
+    def choose_next(self, now: int, *, shut: Callable[[Candidate], bool]) -> Candidate | None:
         """Return the first task that the gates let start, but for those that are ``shut`` by the
-        limits of their type; None if there is none. The row stays in the view until ``starts``."""
+        limits of their type; None if there is none. Where a heavy task of its type is waited for,
+        return that one, or end the waiting if it cannot start. The row stays in the view until
+        ``claim_sent``."""
         gates = self.gates
         row = self._next(lambda row: not shut(row) and gates.class_is_open(row, now), now)
-        return row and (self._awaited(row.task_type, now) or row)
+        if row is None:
+            return None
+        awaited = self._take_awaited(row.task_type, now)
+        return row if awaited is None else awaited
 
     def next_like(self, row: Candidate, now: int) -> Candidate | None:
-        """Return the first task of the same class, whose type may start; as ``next``."""
+        """Return the first task of the same class, whose type may start; as ``choose_next``."""
         scheduling_class = SchedulingClass.of(row)
         return self._next(lambda other: SchedulingClass.of(other) == scheduling_class, now)
 
@@ -197,7 +202,7 @@ class Poller:
         """The first row that waits of each scheduling class, and of each of its keys."""
         return self._view.heads
 
-    def starts(self, row: Candidate) -> None:
+    def claim_sent(self, row: Candidate) -> None:
         """Take the row out of the view: it is being claimed, and is not given again unless it comes
         back."""
         self._view.drop(row)
@@ -230,7 +235,7 @@ class Poller:
 
     # Inside
 
-    def _awaited(self, task_type: str, now: int) -> Candidate | None:
+    def _take_awaited(self, task_type: str, now: int) -> Candidate | None:
         """Return the task that starts before all others of its type, since it came first and had
         no room. Newer ones may stand before it by now, and the view may have been built anew."""
         row = self.gates.awaited(task_type)

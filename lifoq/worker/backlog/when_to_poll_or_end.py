@@ -17,8 +17,8 @@ How a run decides that the queue is empty, and ends:
 6. ``linger`` after the queue became empty it is believed to be (``believed_at``). The run is over
    then if it holds no task; but not before ``Promotions.awaited_until``, where a retry of its own
    is due soon.
-7. Only where this is not believed does the end of the run ask the index once more whether tasks
-   wait. A tail call follows if some do.
+7. A run that ends otherwise (its time is over, it claims no more) asks the index once more whether
+   tasks wait. A tail call follows if some do.
 
 For example, two tasks of 0.4 s wait for a worker with one slot. ``linger`` is 0.2 s, and each call
 takes 5 ms (``tests/faults/test_run.py`` has it run so):
@@ -38,8 +38,9 @@ takes 5 ms (``tests/faults/test_run.py`` has it run so):
     1.030   empty for 0.2 s: the run is over
 
 The index may lag by some tenths of a second. It may still show a task that was claimed: that is no
-news (``shows_claimed``), or costs one tail call (7). It may not yet show a task that was just put:
-the put's own kick finds that one, by this run while it lingers (6), or by the next.
+news (``shows_claimed``), or costs one tail call (7). It may not yet show a task that was just put,
+or that this run has just returned: this run finds it while it lingers (6); or the next one does,
+which the task's own kick has started, since each change to PENDING sends one.
 
 All times are monotonic microseconds.
 """
@@ -104,11 +105,11 @@ class Facts(NamedTuple):
     """The last moment at which the run learned of something that may wait."""
 
     # Asked and answered.
-    asked: int = 0
+    last_poll_sent: int = 0
     """The number of the latest poll."""
-    ended: int = 0
+    last_poll_ended: int = 0
     """The number of the latest poll that was answered, or has failed."""
-    shown: int = 0
+    last_poll_shown: int = 0
     """The number of the latest poll that has shown a page."""
 
     # Found.
@@ -144,19 +145,23 @@ class Facts(NamedTuple):
 
     def after_poll_sent(self, now: int) -> "Facts":
         """A poll is sent."""
-        return self._replace(asked=self.asked + 1, asked_at=now)
+        return self._replace(last_poll_sent=self.last_poll_sent + 1, asked_at=now)
 
     def is_news(self, number: int) -> bool:
         """Return False if a later poll was answered before: the page is old news."""
-        return number > self.shown
+        return number > self.last_poll_shown
 
     def after_poll_answered(self, number: int) -> "Facts":
         """A poll is answered."""
-        return self._replace(shown=max(self.shown, number), ended=max(self.ended, number))
+        return self._replace(
+            last_poll_shown=max(self.last_poll_shown, number),
+            last_poll_ended=max(self.last_poll_ended, number),
+        )
 
     def after_poll_failed(self, number: int, now: int) -> "Facts":
         """A poll has failed."""
-        return self._replace(ended=max(self.ended, number)).after_call_failed(now)
+        after = self._replace(last_poll_ended=max(self.last_poll_ended, number))
+        return after.after_call_failed(now)
 
     def after_call_failed(self, now: int) -> "Facts":
         """A call has failed: the database is overloaded or down."""
@@ -197,7 +202,7 @@ class Facts(NamedTuple):
         """Return True if nothing that the run knows of has changed since ``moment``."""
         return moment >= self.changed_at
 
-    def after_room_freed(self, now: int) -> "Facts":
+    def after_cause_to_poll(self, now: int) -> "Facts":
         """Something has happened that may let a task start: a slot or a key is free, a quota is
         larger."""
         return self._replace(poll_at_once=True, poll_at_once_since=now)
@@ -208,13 +213,13 @@ class Facts(NamedTuple):
 
     def after_return(self, now: int) -> "Facts":
         """A task waits again that the run held or promoted."""
-        after = self.after_room_freed(now)
+        after = self.after_cause_to_poll(now)
         return after._replace(changed_at=now, confirmed=False, empty_since=None)
 
     def after_settlement(self, now: int) -> "Facts":
         """An attempt is settled, perhaps with follow-ups: a queue that was empty is polled once
         more."""
-        after = self.after_room_freed(now) if self.found is Found.NOTHING else self
+        after = self.after_cause_to_poll(now) if self.found is Found.NOTHING else self
         return after._replace(changed_at=now, settled_at=now, confirmed=False)
 
 
@@ -232,7 +237,7 @@ def next_poll(facts: Facts, *, watches: bool = False) -> Due:
     if facts.poll_at_once:
         due = Due(facts.poll_at_once_since, "something may be free")
     patience = facts.asked_at + microseconds(POLL_PATIENCE)
-    if facts.ended < facts.asked and patience > due.at:
+    if facts.last_poll_ended < facts.last_poll_sent and patience > due.at:
         return Due(patience, "the last poll is on its way")
     return due
 

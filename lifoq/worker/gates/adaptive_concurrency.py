@@ -37,15 +37,15 @@ class AdaptiveLimit(Gate):
     def enter(self, row: Candidate, now: int) -> Sample:
         return self.search.begins(self._seconds(now))
 
-    def undo(self, token: Any, *, after: float, error: Exception | None = None) -> None:
-        self.search.undo(token)
+    def undo(self, receipt: Any, *, after: float, error: Exception | None = None) -> None:
+        self.search.undo(receipt)
 
-    def hangs(self, token: Any) -> None:
-        self.search.hangs(token, self._seconds(self._host.monotonic()))
+    def hangs(self, receipt: Any) -> None:
+        self.search.hangs(receipt, self._seconds(self._host.monotonic()))
 
-    def leave(self, token: Any, left: HowItLeft) -> None:
+    def leave(self, receipt: Any, left: HowItLeft) -> None:
         signal = LoadSignal.UNTOLD if left.hung else left.signal
-        self.search.ends(token, self._seconds(self._host.monotonic()), signal)
+        self.search.ends(receipt, self._seconds(self._host.monotonic()), signal)
 
     def _seconds(self, now: int) -> float:
         return (self._epoch + now) / MICROSECONDS

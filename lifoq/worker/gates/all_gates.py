@@ -23,7 +23,7 @@ def _always(_settings: WorkerSettings, _kind: TaskType) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class GateRow:
     """A gate: its file, and where it is on."""
 
     name: str
@@ -54,75 +54,75 @@ class Row:
 
 ROWS: Final = (
     # Asked of each row that is read.
-    Row(
+    GateRow(
         name="damaged",
         about=About.TASK,
         says="The item cannot be read as a task. It goes to FAILURE with the reason.",
     ),
-    Row(
+    GateRow(
         name="known_type",
         about=About.TASK,
         says="The worker has no handler for the task type.",
     ),
-    Row(
+    GateRow(
         name="already_claimed_or_refused",
         about=About.TASK,
         says="The worker has the task already, was just refused it, or has too little time left "
         "for it in this run.",
     ),
-    Row(
+    GateRow(
         name="expired",
         about=About.TASK,
         says="The task's deadline is over: it is shed.",
     ),
     # Asked before the next task is chosen.
-    Row(
+    GateRow(
         name="run_over",
         about=About.WORKER,
         says="The worker claims no more: its run is about to end, the database does not answer, or "
         "no slot or thread can be had.",
     ),
-    Row(
+    GateRow(
         name="too_many_unsettled",
         about=About.WORKER,
         says="Too many calls are claimed and not settled: outcomes are written slowly.",
     ),
-    Row(
+    GateRow(
         name="time_left",
         about=About.TYPE,
         says="The run has less time left than the task may take. The next run starts it.",
     ),
-    Row(
+    GateRow(
         name="suspected_poison",
         about=About.TYPE,
         says="A worker has died with the task, and another such task is at work, of any type. They "
         "run one by one; the other tasks of the type pass.",
     ),
-    Row(
+    GateRow(
         name="hours",
         about=About.TYPE,
         on=lambda _, kind: kind.hours is not None,
         says="The type runs in a window of the day only (`hours`).",
     ),
-    Row(
+    GateRow(
         name="batch",
         about=About.TYPE,
         on=lambda _, kind: bool(kind.batch and kind.batch_wait),
         says="The task's batch is not full yet (`batch_wait`).",
     ),
-    Row(
+    GateRow(
         name="key_slots",
         about=About.KEY,
         on=lambda _, kind: kind.per_key is not None,
         says="As many tasks of the same key are at work as `per_key` allows, here or elsewhere.",
     ),
-    Row(
+    GateRow(
         name="key_rate",
         about=About.KEY,
         on=lambda _, kind: kind.rate_per_key is not None,
         says="A task of the same key has just started (`rate_per_key`).",
     ),
-    Row(
+    GateRow(
         name="fair_share",
         about=About.KEY,
         each_type=False,
@@ -131,20 +131,20 @@ ROWS: Final = (
         "on for other keys (`fair_share`).",
     ),
     # Entered by the task that was chosen.
-    Row(
+    GateRow(
         name="slots",
         about=About.WORKER,
         of_process=True,
         says="All slots of the worker are taken (`in_flight`).",
     ),
-    Row(
+    GateRow(
         name="rate",
         about=About.WORKER,
         of_process=True,
         on=lambda settings, _: settings.rate_limit is not None and not settings.shared_limits,
         says="The worker has started as many tasks as its `rate_limit` allows.",
     ),
-    Row(
+    GateRow(
         name="quota",
         about=About.WORKER,
         of_process=True,
@@ -155,21 +155,21 @@ ROWS: Final = (
         says="This worker's part of the queue's limit over all workers is used "
         "(`shared_limits`, `total_in_flight`).",
     ),
-    Row(
+    GateRow(
         name="slots",
         about=About.TYPE,
         of_process=True,
         on=lambda settings, kind: kind.in_flight is not None and not settings.shared_limits,
         says="All slots of the task type are taken (`in_flight` of the type).",
     ),
-    Row(
+    GateRow(
         name="rate",
         about=About.TYPE,
         of_process=True,
         on=lambda settings, kind: kind.rate_limit is not None and not settings.shared_limits,
         says="The worker has started as many tasks of the type as its `rate_limit` allows.",
     ),
-    Row(
+    GateRow(
         name="units_in_flight",
         about=About.TYPE,
         of_process=True,
@@ -177,20 +177,20 @@ ROWS: Final = (
         says="Tasks of the type are at work that weigh as much as `units_in_flight` allows; or a "
         "heavy one comes first, and is waited for.",
     ),
-    Row(
+    GateRow(
         name="cooldown",
         about=About.TYPE,
         of_process=True,
         on=lambda _, kind: kind.cooldown is not None,
         says="A task of the type has just failed on this worker (`cooldown`).",
     ),
-    Row(
+    GateRow(
         name="busy_downstream",
         about=About.TYPE,
         of_process=True,
         says="The downstream has refused tasks of the type (`Busy`).",
     ),
-    Row(
+    GateRow(
         name="adaptive_concurrency",
         about=About.TYPE,
         of_process=True,
@@ -198,7 +198,7 @@ ROWS: Final = (
         says="As many tasks of the type are at work as the downstream was found to take "
         "(`adaptive_concurrency`).",
     ),
-    Row(
+    GateRow(
         name="quota",
         about=About.TYPE,
         of_process=True,
@@ -208,7 +208,7 @@ ROWS: Final = (
         ),
         says="This worker's part of the type's limit over all workers is used.",
     ),
-    Row(
+    GateRow(
         name="unit_quota",
         about=About.TYPE,
         of_process=True,
@@ -217,7 +217,7 @@ ROWS: Final = (
         "task; or a heavy one comes first, and is waited for.",
     ),
     # Asked once the task is claimed.
-    Row(
+    GateRow(
         name="cancelled_or_replaced",
         about=About.TASK,
         says="After the claim: the task was cancelled, or put anew as another type.",
@@ -228,8 +228,10 @@ ROWS: Final = (
 
 BY_DYNAMODB: Final = {
     "waits": "The task is still PENDING, and its deadline is not over.",
+    "as_shown": "Where tasks have limits by key: its type and its key are those of the row.",
     "key_slots": "One of the key's slots is free, or was left behind by a claim that has ended.",
     "key_rate": "The key's last start is long enough ago.",
 }
-"""The conditions under which DynamoDB grants a claim. A gate may be out of date, and an index may
+"""The conditions under which DynamoDB grants a claim, for the page (``items.transitions`` and
+``store.keyed_claims`` have them). A gate may be out of date, and an index may
 lag: such a claim is refused here, and nothing starts."""

@@ -9,7 +9,7 @@ from lifoq.worker.gates.gate import Gate
 from lifoq.worker.gates.gate_inputs import ClaimedFacts, RunSetup
 
 
-class ClaimedOrRefused(Gate):
+class AlreadyClaimedOrRefused(Gate):
     """Opens once the task is the run's no more, and was not refused a moment ago."""
 
     def __init__(self, claimed: ClaimedFacts) -> None:
@@ -22,6 +22,6 @@ class ClaimedOrRefused(Gate):
         return "this worker has it already, was just refused it, or has too little time left for it"
 
 
-def make(setup: RunSetup, _kind: None) -> ClaimedOrRefused:
+def make(setup: RunSetup, _kind: None) -> AlreadyClaimedOrRefused:
     """Make the gate of a run."""
-    return ClaimedOrRefused(setup.claimed)
+    return AlreadyClaimedOrRefused(setup.claimed)

@@ -52,10 +52,10 @@ class BusyDownstream(Gate):
     def enter(self, row: Candidate, now: int) -> None:
         self.inside += 1
 
-    def undo(self, token: Any, *, after: float, error: Exception | None = None) -> None:
+    def undo(self, receipt: Any, *, after: float, error: Exception | None = None) -> None:
         self.inside -= 1
 
-    def leave(self, token: Any, left: HowItLeft) -> None:
+    def leave(self, receipt: Any, left: HowItLeft) -> None:
         self.inside -= 1
         if left.refused:
             self._size, self._passed = max(1, self.inside), 0

@@ -31,10 +31,10 @@ class Cooldown(Gate):
         pause = spoken(self._seconds)
         return f"a task of type {self._task_type} has just failed: none starts for {pause}"
 
-    def hangs(self, token: Any) -> None:
+    def hangs(self, receipt: Any) -> None:
         self._close()
 
-    def leave(self, token: Any, left: HowItLeft) -> None:
+    def leave(self, receipt: Any, left: HowItLeft) -> None:
         if left.failed:
             self._close()
 

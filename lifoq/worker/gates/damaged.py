@@ -1,5 +1,5 @@
-"""The gate of damage: an item that cannot be a task is never claimed. The run puts it into FAILURE
-with the reason."""
+"""The gate of damage: an item that cannot be a task is never claimed. This gate only explains: the
+``Poller`` looks at each row's damage before it asks a gate, and puts the item into FAILURE."""
 
 import math
 

@@ -125,11 +125,11 @@ class FairShare(Gate):
         self._shares.begins(row.key, now)
         return row.key
 
-    def undo(self, token: Any, *, after: float, error: Exception | None = None) -> None:
-        self._shares.ends(token, self._host.monotonic(), seconds=None)
+    def undo(self, receipt: Any, *, after: float, error: Exception | None = None) -> None:
+        self._shares.ends(receipt, self._host.monotonic(), seconds=None)
 
-    def leave(self, token: Any, left: HowItLeft) -> None:
-        self._shares.ends(token, self._host.monotonic(), seconds=left.seconds)
+    def leave(self, receipt: Any, left: HowItLeft) -> None:
+        self._shares.ends(receipt, self._host.monotonic(), seconds=left.seconds)
 
 
 def make(setup: RunSetup, _kind: None) -> FairShare:

@@ -122,26 +122,26 @@ class Gate:
         return True
 
     def enter(self, row: Candidate, now: int) -> Any:
-        """Let the task in, after ``wait`` has returned 0. What is returned comes back as ``token``
-        when the task leaves."""
+        """Let the task in, after ``wait`` has returned 0. Return a receipt: the gate is given it
+        again when the task leaves."""
         return None
 
-    def undo(self, token: Any, *, after: float, error: Exception | None = None) -> None:
+    def undo(self, receipt: Any, *, after: float, error: Exception | None = None) -> None:
         """Undo an ``enter`` that is so many seconds ago: the task was not started. ``error``: the
         reason, for gates about a key."""
 
-    def weighed(self, token: Any, weight: int, now: int) -> Any:
-        """Note what the tasks of the call weigh together, by what is known now. Return the token
+    def weighed(self, receipt: Any, weight: int, now: int) -> Any:
+        """Note what the tasks of the call weigh together, by what is known now. Return the receipt
         from now on."""
-        return token
+        return receipt
 
-    def started(self, token: Any) -> None:
+    def started(self, receipt: Any) -> None:
         """Note that the task is claimed, for gates about a key."""
 
-    def hangs(self, token: Any) -> None:
+    def hangs(self, receipt: Any) -> None:
         """Note that the handler goes on, though its time is over. The task keeps its place."""
 
-    def leave(self, token: Any, left: HowItLeft) -> None:
+    def leave(self, receipt: Any, left: HowItLeft) -> None:
         """Let the task out: its handler has returned. A gate about a key: its outcome is
         written."""
 

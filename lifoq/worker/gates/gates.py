@@ -58,27 +58,29 @@ class Passage:
 
     def _weigh(self, weights: dict[str, int], now: int) -> None:
         self._weights, whole = weights, sum(weights.values())
-        self._entered = [(gate, gate.weighed(token, whole, now)) for gate, token in self._entered]
+        self._entered = [
+            (gate, gate.weighed(receipt, whole, now)) for gate, receipt in self._entered
+        ]
 
     def undo(self) -> None:
         """Leave, since no task was started."""
         after = (self._gates.host.monotonic() - self._since) / MICROSECONDS
         with self._gates.lock:
-            for gate, token in self._entered:
-                gate.undo(token, after=after)
+            for gate, receipt in self._entered:
+                gate.undo(receipt, after=after)
         self._gates.tell_free()
 
     def hangs(self) -> None:
         """Note that the handler goes on, though its time is over."""
         with self._gates.lock:
-            for gate, token in self._entered:
-                gate.hangs(token)
+            for gate, receipt in self._entered:
+                gate.hangs(receipt)
 
     def leave(self, left: HowItLeft) -> None:
         """Leave: the handler has returned."""
         with self._gates.lock:
-            for gate, token in self._entered:
-                gate.leave(token, left)
+            for gate, receipt in self._entered:
+                gate.leave(receipt, left)
             self._entered = []
         self._gates.tell_free()
 
@@ -228,7 +230,8 @@ class RunGates:
     @property
     def fair_share(self) -> "FairShare | None":
         """The gate of fair shares; None where slots are not shared out."""
-        return cast("FairShare | None", next(iter(self._of_any_key), None))
+        found = (gate for gate in self._of_any_key if gate.name == "fair_share")
+        return cast("FairShare | None", next(found, None))
 
     # Asking
 
@@ -316,25 +319,25 @@ class RunGates:
         """Let a call for this task in, if the gates of the process are open."""
         return self._gates.enter(row, now)
 
-    def claims(self, row: Candidate, now: int) -> None:
+    def claim_sent(self, row: Candidate, now: int) -> None:
         """Note that the claim of the task is sent."""
         gates = self._key_gates(row)
         self._inside[row.task_id] = [(gate, gate.enter(row, now)) for gate in gates]
 
     def not_started(self, task_id: str, error: Exception) -> None:
         """Note that the claim gave nothing to run."""
-        for gate, token in self._inside.pop(task_id):
-            gate.undo(token, after=0.0, error=error)
+        for gate, receipt in self._inside.pop(task_id):
+            gate.undo(receipt, after=0.0, error=error)
 
     def started(self, task_id: str) -> None:
         """Note that the claim was granted."""
-        for gate, token in self._inside[task_id]:
-            gate.started(token)
+        for gate, receipt in self._inside[task_id]:
+            gate.started(receipt)
 
     def settled(self, task_id: str, left: HowItLeft) -> None:
         """Note that the attempt has ended."""
-        for gate, token in self._inside.pop(task_id):
-            gate.leave(token, left)
+        for gate, receipt in self._inside.pop(task_id):
+            gate.leave(receipt, left)
 
     def _class_gates(self, task_type: str) -> list[Gate]:
         if task_type not in self._of_type:

@@ -45,12 +45,12 @@ class KeyRate(Gate):
     def enter(self, row: Candidate, now: int) -> str | None:
         return row.key
 
-    def started(self, token: Any) -> None:
-        self._pauses.end(token)
+    def started(self, receipt: Any) -> None:
+        self._pauses.end(receipt)
 
-    def undo(self, token: Any, *, after: float, error: Exception | None = None) -> None:
+    def undo(self, receipt: Any, *, after: float, error: Exception | None = None) -> None:
         if isinstance(error, KeyBusy):
-            self._pauses.begin(token, self._host.monotonic())
+            self._pauses.begin(receipt, self._host.monotonic())
 
 
 def make(setup: RunSetup, kind: TaskType) -> KeyRate:

@@ -70,15 +70,15 @@ class KeySlots(Gate):
     def enter(self, row: Candidate, now: int) -> str | None:
         return row.key
 
-    def undo(self, token: Any, *, after: float, error: Exception | None = None) -> None:
+    def undo(self, receipt: Any, *, after: float, error: Exception | None = None) -> None:
         if isinstance(error, KeyBusy):
-            self._pauses.begin(token, self._host.monotonic())
+            self._pauses.begin(receipt, self._host.monotonic())
 
-    def leave(self, token: Any, left: HowItLeft) -> None:
+    def leave(self, receipt: Any, left: HowItLeft) -> None:
         """Free the key, unless its claim may still stand: then leave the key alone for a while."""
-        self._pauses.end(token)
+        self._pauses.end(receipt)
         if not left.confirmed:
-            self._pauses.begin(token, self._host.monotonic())
+            self._pauses.begin(receipt, self._host.monotonic())
 
 
 def make(setup: RunSetup, kind: TaskType) -> KeySlots:

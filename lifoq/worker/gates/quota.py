@@ -1,5 +1,5 @@
-"""The gate of a quota: where limits hold over all workers together (``shared_limits``), each worker
-has a part of each. ``quota_protocol`` is how the workers divide it."""
+"""Make the gate of a quota from the settings. Where limits hold over all workers together
+(``shared_limits``), each worker has a part of each. ``quota_protocol`` has the gate itself."""
 
 from typing import TYPE_CHECKING, cast
 

@@ -59,16 +59,16 @@ class Bucket(Gate):
         self._tokens -= took
         return took
 
-    def undo(self, token: Any, *, after: float, error: Exception | None = None) -> None:
+    def undo(self, receipt: Any, *, after: float, error: Exception | None = None) -> None:
         """Return the tokens, less what the bucket has gained since: that gain might have found no
         room, had they stayed."""
-        self._tokens = min(self._burst, self._tokens + max(0.0, token - after * self._rate))
+        self._tokens = min(self._burst, self._tokens + max(0.0, receipt - after * self._rate))
 
-    def weighed(self, token: Any, weight: int, now: int) -> Any:
+    def weighed(self, receipt: Any, weight: int, now: int) -> Any:
         if self._weigh is None:
-            return token
+            return receipt
         self._fill(now)
-        self._tokens = min(self._burst, self._tokens + token - weight)
+        self._tokens = min(self._burst, self._tokens + receipt - weight)
         return weight
 
     def tokens(self, now: int) -> float:
@@ -102,12 +102,12 @@ class Buckets(Gate):
     def enter(self, row: Candidate, now: int) -> list[Any]:
         return [bucket.enter(row, now) for bucket in self._buckets]
 
-    def undo(self, token: Any, *, after: float, error: Exception | None = None) -> None:
-        for bucket, took in zip(self._buckets, token, strict=True):
+    def undo(self, receipt: Any, *, after: float, error: Exception | None = None) -> None:
+        for bucket, took in zip(self._buckets, receipt, strict=True):
             bucket.undo(took, after=after)
 
-    def weighed(self, token: Any, weight: int, now: int) -> list[Any]:
-        pairs = zip(self._buckets, token, strict=True)
+    def weighed(self, receipt: Any, weight: int, now: int) -> list[Any]:
+        pairs = zip(self._buckets, receipt, strict=True)
         return [bucket.weighed(took, weight, now) for bucket, took in pairs]
 
 

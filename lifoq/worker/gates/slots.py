@@ -35,13 +35,13 @@ class Slots(Gate):
     def enter(self, row: Candidate, now: int) -> None:
         self.inside += 1
 
-    def undo(self, token: Any, *, after: float, error: Exception | None = None) -> None:
+    def undo(self, receipt: Any, *, after: float, error: Exception | None = None) -> None:
         self.inside -= 1
 
-    def hangs(self, token: Any) -> None:
+    def hangs(self, receipt: Any) -> None:
         self.hung += 1
 
-    def leave(self, token: Any, left: HowItLeft) -> None:
+    def leave(self, receipt: Any, left: HowItLeft) -> None:
         self.inside -= 1
         self.hung -= left.hung
 

@@ -14,7 +14,7 @@ MOST: Final = 1.5
 processor's time and the connections from one another."""
 
 
-class ClaimedAndNotSettled(Gate):
+class TooManyUnsettled(Gate):
     """Opens once an outcome is written."""
 
     def __init__(self, claimed: ClaimedFacts, *, slots: int) -> None:
@@ -32,6 +32,6 @@ class ClaimedAndNotSettled(Gate):
         return f"outcomes are written slowly: {number} calls are claimed and not settled"
 
 
-def make(setup: RunSetup, _kind: None) -> ClaimedAndNotSettled:
+def make(setup: RunSetup, _kind: None) -> TooManyUnsettled:
     """Make the gate of a run."""
-    return ClaimedAndNotSettled(setup.claimed, slots=setup.process.settings.in_flight)
+    return TooManyUnsettled(setup.claimed, slots=setup.process.settings.in_flight)

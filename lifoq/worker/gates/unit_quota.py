@@ -91,14 +91,14 @@ class UnitQuota(Quota):
         self._asks_for = None
         return super().enter(row, now)
 
-    def weighed(self, token: Any, weight: int, now: int) -> Any:
-        more, before = weight - token.weight, token.weight
-        token.weight = weight
+    def weighed(self, receipt: Any, weight: int, now: int) -> Any:
+        more, before = weight - receipt.weight, receipt.weight
+        receipt.weight = weight
         self.inside += more
-        self.hung += more if token.hangs else 0
+        self.hung += more if receipt.hangs else 0
         if self.bucket is not None:
             self.bucket.weighed(before, weight, now)
-        return token
+        return receipt
 
     @property
     def _most(self) -> Amount:

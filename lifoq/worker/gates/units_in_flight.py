@@ -118,23 +118,23 @@ class UnitsInFlight(Gate):
         self.inside += call.weight
         return call
 
-    def undo(self, token: Any, *, after: float, error: Exception | None = None) -> None:
-        self.inside -= token.weight
+    def undo(self, receipt: Any, *, after: float, error: Exception | None = None) -> None:
+        self.inside -= receipt.weight
 
-    def weighed(self, token: Any, weight: int, now: int) -> Any:
-        more = weight - token.weight
-        token.weight = weight
+    def weighed(self, receipt: Any, weight: int, now: int) -> Any:
+        more = weight - receipt.weight
+        receipt.weight = weight
         self.inside += more
-        self.hung += more if token.hangs else 0
-        return token
+        self.hung += more if receipt.hangs else 0
+        return receipt
 
-    def hangs(self, token: Any) -> None:
-        token.hangs = True
-        self.hung += token.weight
+    def hangs(self, receipt: Any) -> None:
+        receipt.hangs = True
+        self.hung += receipt.weight
 
-    def leave(self, token: Any, left: HowItLeft) -> None:
-        self.inside -= token.weight
-        self.hung -= token.weight if token.hangs else 0
+    def leave(self, receipt: Any, left: HowItLeft) -> None:
+        self.inside -= receipt.weight
+        self.hung -= receipt.weight if receipt.hangs else 0
 
     @property
     def is_stuck(self) -> bool:

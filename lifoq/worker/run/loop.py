@@ -5,7 +5,7 @@ run beside it, each in a thread of its own, and report to its mailbox. So a call
 late keeps only its own task waiting. The run asks, of its own objects:
 
 - ``_gates``: may one more task start, and this one?
-- ``_claimed``: which tasks does the run have?
+- ``_tasks``: which tasks does the run have?
 - ``_poller``: which task is next, and what is known of the backlog (``facts``)?
 - ``_breaker``: can the run go on?
 """
@@ -143,14 +143,14 @@ class Run:
         self._promotions = Promotions.of_start(
             now, until=self._claim_until if self._linger else now
         )
-        self._claimed: TasksOfThisRun[Attempt] = TasksOfThisRun()
+        self._tasks: TasksOfThisRun[Attempt] = TasksOfThisRun()
         batches = (kind.batch or 1 for kind in process.registry)
         self._poller = Poller(
             self._calls,
             clock=process.store.now,
             first_page=max(settings.page, settings.in_flight, *batches),
             order=process.order,
-            claimed=self._claimed,
+            claimed=self._tasks,
             woken_at=woken or (lambda: now),
             now=now,
         )
@@ -178,7 +178,7 @@ class Run:
             process=self._process.gates.setup,
             kind_of=self._kind,
             types=self._process.types,
-            claimed=self._claimed,
+            claimed=self._tasks,
             claiming=self,
             rows_like=self._poller.rows_like,
             clock=self._process.store.now,
@@ -217,7 +217,7 @@ class Run:
     @property
     def idle(self) -> bool:
         """True if the run holds no task."""
-        return self._claimed.nothing
+        return self._tasks.nothing
 
     # When
 
@@ -227,13 +227,13 @@ class Run:
         if now >= self._ends_at:
             return True
         claims_no_more = self.claims_no_more(now) is not None
-        return now >= self._done_at or (self._claimed.nothing and claims_no_more)
+        return now >= self._done_at or (self._tasks.nothing and claims_no_more)
 
     @property
     def _done_at(self) -> float:
         """The moment at which there is nothing more to do, unless something comes first."""
         empty_at = believed_at(self._poller.facts, linger=self._linger)
-        if empty_at is None or not self._claimed.nothing:
+        if empty_at is None or not self._tasks.nothing:
             return math.inf
         return max(empty_at, self._promotions.awaited_until)
 
@@ -252,7 +252,7 @@ class Run:
     def _poll_at(self) -> int:
         """Return the moment at which the next poll is due, if there is a slot by then."""
         due = next_poll(self._poller.facts, watches=self._linger is None)
-        return max(due.at, self._claimed.answers_by)
+        return max(due.at, self._tasks.answers_by)
 
     def _agenda(self, now: int) -> Iterator[tuple[float, Callable[[int], None]]]:
         """Yield each thing that the run does by itself, and the moment from which it is due, in the
@@ -290,7 +290,7 @@ class Run:
 
     def _promote(self, now: int) -> None:
         self._promotions = self._promotions.sends(now)
-        self._calls.promote(but=frozenset(self._claimed.in_flight))
+        self._calls.promote(but=frozenset(self._tasks.in_flight))
 
     def _try(self, step: Callable[[], None]) -> None:
         """Take a step that may need a thread. If there is none, the run claims no more."""
@@ -305,7 +305,7 @@ class Run:
         if isinstance(message, AttemptMessage):
             self._take_attempt_message(message, now)
         elif isinstance(message, SlotFree):
-            self._poller.note(Facts.after_room_freed, now)
+            self._poller.note(Facts.after_cause_to_poll, now)
         elif isinstance(message, RenewalAnswer):
             self._take_answer(message, now)
         elif isinstance(message, Stop):
@@ -353,7 +353,7 @@ class Run:
 
     def _take_answer(self, answer: RenewalAnswer, now: int) -> None:
         if self._renewals is not None and self._renewals.take_answer(answer):
-            self._poller.note(Facts.after_room_freed, now)
+            self._poller.note(Facts.after_cause_to_poll, now)
         if answer.error is None:
             self._breaker.call_answered()
         else:
@@ -363,7 +363,7 @@ class Run:
         """Forget that the task is being claimed, and decide by the reason when it may be tried
         again."""
         task_id = answer.row.task_id
-        self._claimed.not_started(task_id)
+        self._tasks.not_started(task_id)
         self._gates.not_started(task_id, answer.error)
         # It may have been claimed all the same, or handed back.
         self._poller.note(Facts.after_claim_or_promotion, now)
@@ -373,9 +373,9 @@ class Run:
         if isinstance(answer.error, KeyBusy):
             self._poller.task_returned(answer.row, now)
         elif isinstance(answer.error, TooLate):  # a later run has the time for it
-            self._claimed.refused(task_id, now, until=self._ends_at)
+            self._tasks.refused(task_id, now, until=self._ends_at)
         elif isinstance(answer.error, NotClaimed):
-            self._claimed.refused(task_id, now)
+            self._tasks.refused(task_id, now)
         elif isinstance(answer.error, DamagedTask):  # the claim may have come before
             seen = (Status.PENDING, Status.TAKEN)
             self._poller.dead_letter(task_id, seen, answer.error.reason)
@@ -385,7 +385,7 @@ class Run:
             self._poller.note(Facts.after_call_failed, now)
 
     def _started(self, attempt: Attempt, now: int) -> None:
-        self._claimed.started(attempt.task.task_id, attempt)
+        self._tasks.started(attempt.task.task_id, attempt)
         self._gates.started(attempt.task.task_id)
         self._breaker.call_answered()
         self._tend_at = min(self._tend_at, attempt.renew_at, attempt.times_out_at)
@@ -399,7 +399,7 @@ class Run:
         """Count the end of an attempt, and note that a slot, its key and perhaps the task itself
         are free again."""
         task, kind = settled.attempt.task, settled.attempt.kind
-        self._claimed.settled(task.task_id)
+        self._tasks.settled(task.task_id)
         seconds = (now - settled.attempt.began) / MICROSECONDS
         self._tally.ended(settled, seconds=seconds)
         confirmed = settled.how is not Settlement.UNSETTLED
@@ -408,7 +408,7 @@ class Run:
             self._breaker.ends_the_run(settled.unexpected)
         self._poller.note(Facts.after_settlement, now)
         if kind.per_key is not None and task.key is not None:
-            self._poller.note(Facts.after_room_freed, now)  # another task of the key may start
+            self._poller.note(Facts.after_cause_to_poll, now)  # another task of the key may start
         if settled.row is not None:
             self._poller.task_returned(settled.row, now)
         if settled.delay > 0:
@@ -445,7 +445,7 @@ class Run:
 
     def _tend_attempts(self, now: int) -> None:
         """End the attempts whose time is over, and send the heartbeats that are due."""
-        attempts = self._claimed.in_flight.values()
+        attempts = self._tasks.in_flight.values()
         for attempt in attempts:
             if now >= attempt.times_out_at:
                 self._time_out(attempt, now)
@@ -474,7 +474,7 @@ class Run:
         self._hand_back_at = math.inf
         if first:
             self._ends_at = min(self._ends_at, now + microseconds(self._settings.settle_time))
-        for attempt in self._claimed.in_flight.values():
+        for attempt in self._tasks.in_flight.values():
             if first and attempt.stops(Interrupted()):
                 self._hand_back_at = now + self._clean_up
             else:
@@ -483,11 +483,11 @@ class Run:
     # Claiming
 
     def _start_what_may(self, now: int) -> bool:
-        """Start attempts at the next tasks as long as slots are free. Return True if any was
-        started."""
+        """Start attempts at the next tasks as long as the gates let any in. Return True if any was
+        started. Where all slots are taken, each type is tried once: it may ask for more room."""
         started, shut = False, set[str]()
         while self._gates.worker_is_open(now):
-            row = self._poller.next(now, shut=lambda row: row.task_type in shut)
+            row = self._poller.choose_next(now, shut=lambda row: row.task_type in shut)
             if row is None:
                 break
             passed = self._gates.enter(row, now)
@@ -507,12 +507,12 @@ class Run:
         if kind.is_too_heavy(row):
             kind = _refusing(kind, TooHeavy(kind, row))
         size, following = batch_size(kind, row), row
-        self._claimed.begins_call()
+        self._tasks.begins_call()
         while True:
             rows.append(following)
-            self._poller.starts(following)
-            self._claimed.claim_sent(following, now)
-            self._gates.claims(following, now)
+            self._poller.claim_sent(following)
+            self._tasks.claim_sent(following, now)
+            self._gates.claim_sent(following, now)
             next_row = None if len(rows) == size else self._poller.next_like(row, now)
             if next_row is None or kind.is_too_heavy(next_row) or not passed.join(next_row, now):
                 break
@@ -529,7 +529,7 @@ class Run:
         run end early."""
         now = self._host.monotonic()
         # Attempts that are still there had until the end of the run to settle.
-        for attempt in self._claimed.in_flight.values():
+        for attempt in self._tasks.in_flight.values():
             settled = attempt.settled or Settled(attempt=attempt, how=Settlement.UNSETTLED)
             self._tally.ended(settled, seconds=(now - attempt.began) / MICROSECONDS)
         self._report_progress(now)

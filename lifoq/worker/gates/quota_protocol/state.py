@@ -23,9 +23,6 @@ from lifoq.worker.gates.quota_protocol.times import (
     RENEWAL_PATIENCE,
 )
 
-SLOTS, SHARDS = 0, 1
-"""The places of slots and shards in an ``Amount``."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class QuotaState:
@@ -103,10 +100,13 @@ class QuotaState:
 
     def after_failure(self, now: int) -> "QuotaState":
         """The renewal has failed: all that it asked for counts as refused for a while."""
-        again = self.in_quota_table or self.wants != NONE
-        due_at = now + microseconds(RENEW_EVERY) if again else math.inf
         after = self._answered(now, slots_refused=True, shards_refused=True)
-        return replace(after, due_at=due_at)
+        return replace(after, due_at=now + microseconds(RENEW_EVERY))
+
+    @property
+    def run_waits(self) -> bool:
+        """True if the run waits for the answer, so that nothing else starts before it comes."""
+        return self.answer_by > 0
 
     def usable(self, now: int) -> bool:
         """Return True until the quota has run out."""

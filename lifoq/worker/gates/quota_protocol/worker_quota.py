@@ -40,6 +40,8 @@ from lifoq.errors import LifoqError
 from lifoq.items.quota_table import (
     NONE,
     QUOTA_LASTS,
+    SHARDS,
+    SLOTS,
     Amount,
     Renewal,
     SharedLimit,
@@ -51,7 +53,7 @@ from lifoq.store.quota_tables import QuotaTables
 from lifoq.worker.gates.gate import Gate, HowItLeft
 from lifoq.worker.gates.quota_protocol.demand import Demand, Entered
 from lifoq.worker.gates.quota_protocol.renewal_answer import RenewalAnswer
-from lifoq.worker.gates.quota_protocol.state import SHARDS, SLOTS, QuotaState
+from lifoq.worker.gates.quota_protocol.state import QuotaState
 from lifoq.worker.gates.quota_protocol.times import RENEW_AFTER
 from lifoq.worker.gates.rate import Bucket
 from lifoq.worker.gates.slots import Slots
@@ -192,19 +194,19 @@ class Quota(Gate):
             self.bucket.enter(row, now)
         return call
 
-    def undo(self, token: Any, *, after: float, error: Exception | None = None) -> None:
-        self.inside -= token.weight
-        self._demand.undo_entered(token.entered)
+    def undo(self, receipt: Any, *, after: float, error: Exception | None = None) -> None:
+        self.inside -= receipt.weight
+        self._demand.undo_entered(receipt.entered)
         if self.bucket is not None:
-            self.bucket.undo(token.weight, after=after)
+            self.bucket.undo(receipt.weight, after=after)
 
-    def hangs(self, token: Any) -> None:
-        token.hangs = True
-        self.hung += token.weight
+    def hangs(self, receipt: Any) -> None:
+        receipt.hangs = True
+        self.hung += receipt.weight
 
-    def leave(self, token: Any, left: HowItLeft) -> None:
-        self.inside -= token.weight
-        self.hung -= token.weight if token.hangs else 0
+    def leave(self, receipt: Any, left: HowItLeft) -> None:
+        self.inside -= receipt.weight
+        self.hung -= receipt.weight if receipt.hangs else 0
 
     @property
     def is_stuck(self) -> bool:
@@ -241,6 +243,17 @@ class Quota(Gate):
         return min(self.state.has.slots, self.state.fair.slots)
 
     # Asking for more
+    #
+    # A task does not pass. Is more of the limit worth asking for?
+    #
+    #   it lacks            because                            asks for
+    #   slots               free_slots < its weight            slots: as many as it could start on
+    #   shards              no token is there yet              shards: as many as it could start
+    #   both                the quota is new, or has run out   both
+    #   slots, and a token  it would wait for the token        nothing (``ask_for_room`` is False)
+    #   what was refused    less than REFUSED_FOR ago          nothing
+    #
+    # ``_lacking`` tells the first column; ``_may_grow`` whether a poll is of use meanwhile.
 
     def ask_for_room(self, row: Candidate, now: int) -> bool:
         """Ask for a larger quota. Return True if the run should wait for the answer, False if a
@@ -341,7 +354,7 @@ class Quota(Gate):
         needs, since = self._needs_of_next() if more else (NONE, 0)
         # The run waits for the answer about a type. Where too little is free, a task of another
         # type can start: this renewal only takes what is free, and the next one insists.
-        another_may_start = self.limit_name != "" and state.answer_by > 0
+        another_may_start = self.limit_name != "" and state.run_waits
         renewal = Renewal(
             worker=self._worker,
             number=self.state.number,
@@ -375,7 +388,7 @@ class Quota(Gate):
             self.bucket.owes(answer.owed, now)
         if answer.number != self.state.number:
             return False
-        asked, wait = self.state.answer_by > 0, self._wait(self._asker, now)
+        run_waited, wait = self.state.run_waits, self._wait(self._asker, now)
         if grant is None:
             self.state = self.state.after_failure(now)
         else:
@@ -385,7 +398,7 @@ class Quota(Gate):
                 # the quota table since the renewal. Then the shards that came.
                 self.bucket.resize(grant.kept_shards, tokens=0, now=now)
                 self.bucket.resize(grant.has.shards, tokens=grant.tokens, now=now)
-        return asked or self._wait(self._asker, now) < wait
+        return run_waited or self._wait(self._asker, now) < wait
 
 
 def _one(_row: Candidate) -> int:
