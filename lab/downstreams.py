@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lifoq.worker.gates.adaptive.load_signal import LoadSignal
+from lifoq.worker.gates.gate import LoadSignal
 
 EPOCH: Final = 1_800_000_000.0
 RARE, LONG = 0.01, 100.0

@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table
 
 from lifoq.basics.times import iso
-from lifoq.operating.limit_usage import LimitUsage
+from lifoq.operating.shared_limit_usage import LimitUsage
 from lifoq_cli import moments
 
 

@@ -25,9 +25,9 @@ from lifoq.health.sweep_note import LATELY
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
 from lifoq.items.task_error import TaskFailed
-from lifoq.operating.limit_usage import find_limit_usage
 from lifoq.operating.pause_note_in_table import PauseNote
 from lifoq.operating.processing import known_paused
+from lifoq.operating.shared_limit_usage import find_limit_usage
 from lifoq.store.table_protocol import Count
 from lifoq_cli import limit_usage, options, statuses, tasks
 from lifoq_cli.progress import progress

@@ -9,7 +9,7 @@ import click
 from lifoq.errors import LifoqError
 from lifoq.health.statistics import QueueStats
 from lifoq.metrics import NAMESPACE, Metric
-from lifoq.operating.limit_usage import LimitUsage
+from lifoq.operating.shared_limit_usage import LimitUsage
 from lifoq.worker.run.report import RunReport
 
 try:

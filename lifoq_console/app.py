@@ -35,8 +35,8 @@ from lifoq.health import sweep_note
 from lifoq.health.headline import headline
 from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import NewTask, Task
-from lifoq.operating.limit_usage import find_limit_usage
 from lifoq.operating.read_found_limits import find_adaptive_limits
+from lifoq.operating.shared_limit_usage import find_limit_usage
 from lifoq.operating.workers import find_workers
 from lifoq.schedules.schedules import Schedules
 from lifoq.store.table_protocol import Count

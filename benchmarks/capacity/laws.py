@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lifoq.worker.gates.adaptive.capacity_search import CapacitySearch
-from lifoq.worker.gates.adaptive.load_signal import LoadSignal
+from lifoq.worker.gates.gate import LoadSignal
 
 FIRST: Final = 4.0
 

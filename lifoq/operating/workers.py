@@ -13,7 +13,7 @@ from lifoq.health.worker_notes import WorkerNote
 from lifoq.items.quota_table import NONE, Amount
 from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import Task
-from lifoq.operating.limit_usage import quota_tables
+from lifoq.operating.shared_limit_usage import quota_tables
 
 READ: Final = 500
 """Tasks at work that are read, at the most: the newest."""

@@ -10,7 +10,7 @@ from lifoq.basics.host import microseconds
 from lifoq.client.cells import Cells
 from lifoq.client.connection import SharedLimits
 from lifoq.items.quota_table import NONE, QUOTA_LASTS, Amount, Renewal, SharedLimit
-from lifoq.operating.limit_usage import find_limit_usage
+from lifoq.operating.shared_limit_usage import find_limit_usage
 from lifoq.store.quota_tables import QuotaTables
 
 OWN = SharedLimit(in_flight=10, rate=5.0)

@@ -11,7 +11,7 @@ import pytest
 from lab.downstreams import KINDS, Backlog, times
 from lifoq.worker.gates.adaptive.attempt_times import Cycle
 from lifoq.worker.gates.adaptive.capacity_search import FIRST, CapacitySearch
-from lifoq.worker.gates.adaptive.load_signal import LoadSignal
+from lifoq.worker.gates.gate import LoadSignal
 
 EPOCH = 1_800_000_000.0
 MOST = 64

@@ -7,8 +7,7 @@ from lifoq.basics.host import MICROSECONDS, Host
 from lifoq.store.candidate import Candidate
 from lifoq.worker.gates.adaptive.attempt_times import Sample
 from lifoq.worker.gates.adaptive.capacity_search import CapacitySearch
-from lifoq.worker.gates.adaptive.load_signal import LoadSignal
-from lifoq.worker.gates.gate import Gate, HowItLeft
+from lifoq.worker.gates.gate import Gate, HowItLeft, LoadSignal
 from lifoq.worker.gates.gate_inputs import ProcessSetup
 from lifoq.worker.handlers.registry import TaskType
 

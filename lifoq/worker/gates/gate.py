@@ -12,12 +12,11 @@ all.
 """
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from typing import Any, ClassVar
 
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
-from lifoq.worker.gates.adaptive.load_signal import LoadSignal
 
 
 class About(StrEnum):
@@ -31,6 +30,18 @@ class About(StrEnum):
     """The tasks of one type with the same key."""
     TASK = "task"
     """Each task by itself."""
+
+
+class LoadSignal(Enum):
+    """The news of the downstream's load that the end of an attempt gives."""
+
+    DONE = auto()
+    """The attempt succeeded: its time tells how busy the downstream is."""
+    OVERLOADED = auto()
+    """The attempt took longer than its timeout."""
+    UNTOLD = auto()
+    """The attempt tells nothing of the load: it failed in another way, perhaps at once, or was
+    refused. The gate ``busy_downstream`` counts those."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,8 +23,7 @@ from lifoq.errors import (
 from lifoq.items.task_error import TaskError
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
-from lifoq.worker.gates.adaptive.load_signal import LoadSignal
-from lifoq.worker.gates.gate import HowItLeft
+from lifoq.worker.gates.gate import HowItLeft, LoadSignal
 from lifoq.worker.gates.gates import Passage, RunGates
 from lifoq.worker.handlers.attempts_and_timeout_of_task import attempts_of, timeout_of
 from lifoq.worker.handlers.context import Context

@@ -2,5 +2,5 @@
 
 ``capacity_search`` moves the number up and down and judges by what follows, ``attempt_times``
 measures, and ``capacity_estimate`` keeps what is known. ``kept_limits`` hands what was found on to
-the next process. ``load_signal`` is what the end of an attempt says of the load.
+the next process. ``LoadSignal``, in ``gate``, is what the end of an attempt says of the load.
 """

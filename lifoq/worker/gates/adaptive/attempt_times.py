@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Final
 
-from lifoq.worker.gates.adaptive.load_signal import LoadSignal
+from lifoq.worker.gates.gate import LoadSignal
 
 SHORTEST: Final = 1e-6
 """Seconds; a shorter time counts as this."""

@@ -30,7 +30,7 @@ from typing import Final
 
 from lifoq.worker.gates.adaptive.attempt_times import Cycle, Sample
 from lifoq.worker.gates.adaptive.capacity_estimate import CapacityEstimate
-from lifoq.worker.gates.adaptive.load_signal import LoadSignal
+from lifoq.worker.gates.gate import LoadSignal
 
 FIRST: Final = 2
 """Tasks at a time at first, when nothing is known."""
