@@ -113,8 +113,8 @@ class Record:
         test, _, parameters = item.nodeid.partition("[")
         dear = "moto" in parameters or "dynamodb" in parameters
         (self._with_database if dear else self._seconds)[test] += seconds
-        given = getattr(item, "_fixtureinfo").name2fixturedefs.values()  # noqa: B009 - pytest names no other way
-        for place in now.union(*(self._fixtures[fixture] for some in given for fixture in some)):
+        given = fixtures_of(item)
+        for place in now.union(*(self._fixtures[fixture] for fixture in given)):
             self._tests[place].add(test)
         return result
 
@@ -127,6 +127,12 @@ class Record:
         passed = {test: spent for test, spent in seconds.items() if test not in self._failed}
         places = {place: sorted(tests & passed.keys()) for place, tests in self._tests.items()}
         self._into.write_text(json.dumps({"seconds": passed, "places": places}))
+
+
+def fixtures_of(item: Any) -> list[pytest.FixtureDef[Any]]:
+    """Return the fixtures that a test is given; pytest has no public name for them."""
+    by_name = item._fixtureinfo.name2fixturedefs
+    return [fixture for same_name in by_name.values() for fixture in same_name]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -27,9 +27,9 @@ takes 5 ms (``tests/faults/test_run.py`` has it run so):
     0.000   the run begins                                                  at once
     0.005   two rows: the first is started,       BLOCKED                   in 0.05 s; but there is
             the other finds no slot                                         no slot before 0.410
-    0.410   the handler is back: a free slot      poll at once            at once
+    0.410   the handler is back: a free slot      poll at once              at once
     0.415   one row, which is started             STARTED                   no slot before 0.820
-    0.820   the handler is back                   poll at once            at once
+    0.820   the handler is back                   poll at once              at once
     0.825   no row. But the attempt was settled   NOTHING, not confirmed    at once
             after this poll was sent
     0.830   no row, and nothing has changed       NOTHING, confirmed,       in 0.1 s
@@ -203,12 +203,13 @@ class Facts(NamedTuple):
         return moment >= self.changed_at
 
     def after_cause_to_poll(self, now: int) -> "Facts":
-        """Something has happened that may let a task start: a slot or a key is free, a quota is
-        larger."""
+        """A waiting task may be able to start now: a slot or a key is free, a quota is larger, or
+        the order in which tasks go has changed."""
         return self._replace(poll_at_once=True, poll_at_once_since=now)
 
     def after_claim_or_promotion(self, _now: int) -> "Facts":
-        """A task is claimed or promoted: what waits has changed since the kick."""
+        """A task is claimed or promoted: what waits has changed since the kick, whenever that was
+        (``Poller.note`` tells each of these the time)."""
         return self if self.has_worked else self._replace(has_worked=True)
 
     def after_return(self, now: int) -> "Facts":

@@ -173,10 +173,8 @@ class Quota(Gate):
         return 0.0 if grows else self._wait(weight, now)
 
     def why(self, row: Candidate, now: int) -> str:
-        whose, most = (
-            f"task type {self.limit_name}" if self.limit_name else "the queue",
-            self.shared,
-        )
+        whose = f"task type {self.limit_name}" if self.limit_name else "the queue"
+        most = self.shared
         said = [] if most.in_flight is None else [f"{most.in_flight} tasks at a time"]
         said += [] if most.rate is None else [f"{most.rate:g} starts per second"]
         limit = " and ".join(said)
@@ -259,11 +257,8 @@ class Quota(Gate):
         """Ask for a larger quota. Return True if the run should wait for the answer, False if a
         recent refusal already answers it, or a slot would have to wait for a token."""
         self._asker = self._weigh(row)
-        bucket, free, too_few_free = (
-            self.bucket,
-            self._could_start(now),
-            self._too_few_free(self._asker),
-        )
+        bucket, free = self.bucket, self._could_start(now)
+        too_few_free = self._too_few_free(self._asker)
         if too_few_free and bucket is not None and 0 < bucket.wait_of_any(now) < math.inf:
             return False  # another slot would have to wait for a token
         state, lacking = self.state, self._lacking(self._asker, now)
