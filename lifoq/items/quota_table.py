@@ -144,7 +144,8 @@ class Entry:
     """Epoch microseconds since when that task waits."""
 
     def left(self, now: int) -> "Entry":
-        """Return what of the quota has not run out, however far the two clocks are apart."""
+        """Return what of the quota has not run out, though the two clocks may be
+        ``CLOCKS_APART`` apart."""
         over = now - self.until - microseconds(CLOCKS_APART)
         shards = 0 if over > 0 else self.has.shards
         slots = 0 if over > self.lease else self.has.slots

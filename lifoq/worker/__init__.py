@@ -15,8 +15,11 @@ To add a limit:
 1. One file in ``gates`` with ``make``, one row in ``gates.all_gates``, and its situation in
    ``tests/unit/test_gates.py``.
    A gate that keeps something from one run to the next (a rate, a pause) has ``of_process`` in its
-   row. ``wait`` tells a number of seconds if nobody will tell the run that the gate is open: where
-   it is inf, the run does not look again before a task has ended or a quota was answered.
+   row; a gate about a key is of the run, and keeps it as ``fair_share`` does
+   (``from_run_to_run``). ``wait`` says whether a task may start: polls go on meanwhile, each half
+   second at the least. ``wait_of_any`` says whether a poll is of use: where it is inf, the run does
+   not poll before a task has ended or a quota was answered. So it tells a number of seconds where
+   nobody will tell the run that the gate is open.
 2. What switches it on: a term of ``handlers.registry``, which ``Registry.task`` takes; or a field
    of ``settings``.
 3. If it may let nothing start for minutes: ``sweep.stalled_queue.patience``, or an alarm rings.

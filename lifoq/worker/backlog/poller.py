@@ -180,7 +180,7 @@ class Poller:
         """Return the first task that the gates let start, but for those that are ``shut`` by the
         limits of their type; None if there is none. Where a heavy task of its type is waited for,
         return that one, or end the waiting if it cannot start. The row stays in the view until
-        ``claim_sent``."""
+        ``take_out``."""
         gates = self.gates
         row = self._next(lambda row: not shut(row) and gates.class_is_open(row, now), now)
         if row is None:
@@ -202,7 +202,7 @@ class Poller:
         """The first row that waits of each scheduling class, and of each of its keys."""
         return self._view.heads
 
-    def claim_sent(self, row: Candidate) -> None:
+    def take_out(self, row: Candidate) -> None:
         """Take the row out of the view: it is being claimed, and is not given again unless it comes
         back."""
         self._view.drop(row)
@@ -242,6 +242,7 @@ class Poller:
         if row is None:
             return None
         self._view.put_back(row)
+        # It is not there if a thousand rows of its key stand before it (MOST_REMEMBERED).
         may_start = self.gates.class_is_open(row, now) and self.gates.key_is_open(row, now)
         if may_start and self._view.has(row) and self._startable([row], now):
             return row

@@ -54,8 +54,8 @@ class TasksOfThisRun(Generic[Attempt]):
         """Begin another call: the tasks whose claims are sent from now on share it."""
         self._number += 1
 
-    def claim_sent(self, row: Candidate, now: int) -> None:
-        """Note that the task's claim is sent."""
+    def begins_claim(self, row: Candidate, now: int) -> None:
+        """Note that a thread is about to claim the task."""
         self._asked[row.task_id] = _Asked(row, now)
         self._claiming[row.task_type, row.key] += 1
         self._call_of[row.task_id] = self._number

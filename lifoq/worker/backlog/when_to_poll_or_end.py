@@ -18,7 +18,7 @@ How a run decides that the queue is empty, and ends:
    then if it holds no task; but not before ``Promotions.awaited_until``, where a retry of its own
    is due soon.
 7. A run that ends otherwise (its time is over, it claims no more) asks the index once more whether
-   tasks wait. A tail call follows if some do.
+   tasks wait. A tail call follows if some do, and if this run has claimed any.
 
 For example, two tasks of 0.4 s wait for a worker with one slot. ``linger`` is 0.2 s, and each call
 takes 5 ms (``tests/faults/test_run.py`` has it run so):
@@ -80,7 +80,8 @@ class Found(Enum):
 def judge(
     *, started: bool, seen_all: bool, waits: bool, promoting: bool, shows_claimed: bool
 ) -> tuple[Found, ...]:
-    """Return what the pages of a poll so far tell. ``started``: at least one task was.
+    """Return what the pages of a poll so far tell. Of two findings the second is the one that
+    stays: a task was started, and others are held back. ``started``: at least one task was.
     ``seen_all``: all of the queue was read. ``waits``: rows are left that must not start.
     ``promoting``: due tasks are on their way into the queue. ``shows_claimed``: the index still
     shows a task that this run has, or has just had."""
@@ -134,7 +135,8 @@ class Facts(NamedTuple):
 
     # Empty.
     empty_since: int | None = None
-    """The moment from which on the queue counts as empty; None while something waits."""
+    """The moment from which on the queue counts as empty; None while something waits. ``linger``
+    later it is believed to be empty (``believed_at``), if that is ``confirmed`` by then."""
     confirmed: bool = False
     """True if a poll that was sent after all changes found nothing."""
 

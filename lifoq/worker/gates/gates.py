@@ -319,8 +319,9 @@ class RunGates:
         """Let a call for this task in, if the gates of the process are open."""
         return self._gates.enter(row, now)
 
-    def claim_sent(self, row: Candidate, now: int) -> None:
-        """Note that the claim of the task is sent."""
+    def enter_key(self, row: Candidate, now: int) -> None:
+        """Let the task in at the gates about its key. Those of the process count calls, and were
+        entered before, once for all tasks of a batch."""
         gates = self._key_gates(row)
         self._inside[row.task_id] = [(gate, gate.enter(row, now)) for gate in gates]
 

@@ -92,10 +92,8 @@ class UnitQuota(Quota):
         return super().enter(row, now)
 
     def weighed(self, receipt: Any, weight: int, now: int) -> Any:
-        more, before = weight - receipt.weight, receipt.weight
-        receipt.weight = weight
-        self.inside += more
-        self.hung += more if receipt.hangs else 0
+        before = receipt.weight
+        self.reweigh(receipt, weight)
         if self.bucket is not None:
             self.bucket.weighed(before, weight, now)
         return receipt

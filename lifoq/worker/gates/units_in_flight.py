@@ -3,22 +3,13 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from lifoq.basics.host import MICROSECONDS
 from lifoq.store.candidate import Candidate
-from lifoq.worker.gates.gate import Gate, HowItLeft
+from lifoq.worker.gates.counting import CountedCall, CountingGate
 from lifoq.worker.gates.gate_inputs import ProcessSetup
 from lifoq.worker.handlers.registry import TaskType
-
-
-@dataclass(kw_only=True)
-class _Call:
-    """A call that is inside."""
-
-    weight: int
-    hangs: bool = False
 
 
 class AwaitedTask:
@@ -67,7 +58,7 @@ class AwaitedTask:
         )
 
 
-class UnitsInFlight(Gate):
+class UnitsInFlight(CountingGate):
     """Keeps count of the units at work, and waits for a heavy task."""
 
     def __init__(self, kind: TaskType, clock: Callable[[], int]) -> None:
@@ -75,10 +66,6 @@ class UnitsInFlight(Gate):
         self._kind = kind
         self._most = kind.units_in_flight or 1
         self._awaits = AwaitedTask(kind, clock)
-        self.inside = 0
-        """The units at work."""
-        self.hung = 0
-        """Units of calls that have outlived their attempt's timeout."""
 
     def wait(self, row: Candidate, now: int) -> float:
         if self._awaits.comes_before(row):
@@ -112,29 +99,15 @@ class UnitsInFlight(Gate):
     def awaits_no_more(self) -> None:
         self._awaits.ends()
 
-    def enter(self, row: Candidate, now: int) -> _Call:
+    def enter(self, row: Candidate, now: int) -> CountedCall:
         self._awaits.ends()
-        call = _Call(weight=self._kind.weight_of(row))
-        self.inside += call.weight
+        call = CountedCall(weight=self._kind.weight_of(row))
+        self.count(call)
         return call
 
-    def undo(self, receipt: Any, *, after: float, error: Exception | None = None) -> None:
-        self.inside -= receipt.weight
-
     def weighed(self, receipt: Any, weight: int, now: int) -> Any:
-        more = weight - receipt.weight
-        receipt.weight = weight
-        self.inside += more
-        self.hung += more if receipt.hangs else 0
+        self.reweigh(receipt, weight)
         return receipt
-
-    def hangs(self, receipt: Any) -> None:
-        receipt.hangs = True
-        self.hung += receipt.weight
-
-    def leave(self, receipt: Any, left: HowItLeft) -> None:
-        self.inside -= receipt.weight
-        self.hung -= receipt.weight if receipt.hangs else 0
 
     @property
     def is_stuck(self) -> bool:

@@ -25,7 +25,7 @@ The messages, who sends each, and why:
 | ``NotStarted`` | an attempt | the claim gave nothing to run |
 | ``Started`` | an attempt | the task is claimed, and its handler begins |
 | ``Settled`` | an attempt, or the thread that ends it | the outcome is written, or could not be |
-| ``SlotFree`` | an attempt, perhaps of an earlier run | its handler has left the slot |
+| ``SlotFree`` | an attempt, perhaps of an earlier run | a handler has returned, or is not called |
 | ``NotRenewed`` | a heartbeat | it was not confirmed; a heartbeat that was tells nothing |
 | ``Shown`` | ``BackgroundCalls.poll`` | the first page |
 | ``ShownBehind`` | ``BackgroundCalls.poll_behind`` | a page behind the first |

@@ -76,7 +76,8 @@ FOREVER: Final = 100 * 365 * 86_400
 
 
 class SlotFree:
-    """Message: a handler has returned, one of this run or of an earlier one."""
+    """Message: there is room at a gate of the process. A handler has returned, one of this run or
+    of an earlier one; or it was not called after all; or a task weighs less than was believed."""
 
 
 @dataclass(frozen=True)
@@ -510,9 +511,9 @@ class Run:
         self._tasks.begins_call()
         while True:
             rows.append(following)
-            self._poller.claim_sent(following)
-            self._tasks.claim_sent(following, now)
-            self._gates.claim_sent(following, now)
+            self._poller.take_out(following)
+            self._tasks.begins_claim(following, now)
+            self._gates.enter_key(following, now)
             next_row = None if len(rows) == size else self._poller.next_like(row, now)
             if next_row is None or kind.is_too_heavy(next_row) or not passed.join(next_row, now):
                 break

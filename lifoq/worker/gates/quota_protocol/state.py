@@ -105,7 +105,8 @@ class QuotaState:
 
     @property
     def run_waits(self) -> bool:
-        """True if the run waits for the answer, so that nothing else starts before it comes."""
+        """True if an answer is due that was asked for by a task. The run waits for it until
+        ``answer_by``, and starts nothing else meanwhile."""
         return self.answer_by > 0
 
     def usable(self, now: int) -> bool:

@@ -3,7 +3,7 @@
     ANSWER_PATIENCE < RENEW_EVERY < RENEW_AFTER < QUOTA_LASTS - RENEWAL_PATIENCE
 
 A renewal that is lost is sent again after ``RENEWAL_PATIENCE``, and has to be answered before the
-quota has run out (``QUOTA_LASTS``, in ``items.quota_table``, since all workers must know it). A
+quota has run out (``QUOTA_LASTS``, in ``items.quota_table``, which writes it). A
 refusal is believed for longer than it takes to renew (``REFUSED_FOR > RENEW_EVERY``), so that a
 task does not ask again for what a renewal would bring anyhow. A task that waits asks again with
 each poll, so ``ASKS_AGAIN`` is no shorter than the longest pause between two polls

@@ -3,12 +3,12 @@
 The life of a quota, in numbers. A task type may have ten tasks at work over all workers
 (``in_flight=10``), and workers A and B have none of it.
 
-1. A has four free slots, and a task waits that nothing but this limit keeps from starting.
+1. A could run four tasks more, and one waits that nothing but this limit keeps from starting.
    ``ask_for_room`` makes a renewal due at once. The run waits for its answer, 0.1 s at the most
-   (``ANSWER_PATIENCE``).
-2. ``renewal`` makes a background call. It writes A into the limit's quota table: A has 4 slots and
-   wants 4. ``take_answer`` takes the answer: A may start tasks on its 4 slots for 5 s from when the
-   write was sent (``QUOTA_LASTS``).
+   (``ANSWER_PATIENCE``). This first renewal only takes what is free.
+2. ``renewal`` makes a background call. It writes A into the limit's quota table: A has 4 slots of
+   this limit and wants 4. ``take_answer`` takes the answer: A may start tasks on its 4 slots for
+   5 s from when the write was sent (``QUOTA_LASTS``).
 3. While A uses the quota or wants more, it reads the quota table every 0.5 s (``RENEW_EVERY``), and
    writes when something changes or when 1.5 s have passed since its last write (``RENEW_AFTER``).
 4. B wants ten slots and gets the six that are free. Then A wants eight. Nothing is free, so A's
@@ -50,7 +50,7 @@ from lifoq.items.quota_table import (
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
 from lifoq.store.quota_tables import QuotaTables
-from lifoq.worker.gates.gate import Gate, HowItLeft
+from lifoq.worker.gates.counting import CountedCall, CountingGate
 from lifoq.worker.gates.quota_protocol.demand import Demand, Entered
 from lifoq.worker.gates.quota_protocol.renewal_answer import RenewalAnswer
 from lifoq.worker.gates.quota_protocol.state import QuotaState
@@ -91,23 +91,20 @@ class RateShards(Bucket):
 
 
 @dataclass(kw_only=True)
-class QuotaUse:
+class QuotaUse(CountedCall):
     """A call of a handler that runs on the quota."""
 
-    weight: int
-    """The part of the quota that it takes: 1, or the units that its tasks weigh."""
     entered: Entered
     """The note of it in the quota's ``Demand``."""
-    hangs: bool = False
 
 
-class Quota(Gate):
+class Quota(CountingGate):
     """The quota that this worker has of one limit: of a task type's, or of the queue's own.
 
     It is written under the lock of ``Gates``: by the run, and by the threads of claims and handlers
-    that leave (``undo``, ``leave``). Without the lock others read ``may_begin`` and ``lease_left``,
-    each a single read of one frozen state. The background call (``_take``) reads only what never
-    changes.
+    that leave (``undo``, ``leave``). Without the lock others read ``may_begin``, ``lease_left`` and
+    when a renewal is due, each a single read of one frozen state. The background call (``_take``)
+    reads nothing that changes here.
     """
 
     can_grow = True
@@ -141,10 +138,6 @@ class Quota(Gate):
         self._lease = microseconds(lease)
         self._host = host
         # Written as tasks pass.
-        self.inside = 0
-        """Tasks that run on the quota, or their units."""
-        self.hung = 0
-        """The number of those inside that have outlived their attempt's timeout."""
         self.bucket = (
             None
             if shared.rate is None
@@ -186,25 +179,18 @@ class Quota(Gate):
 
     def enter(self, row: Candidate, now: int) -> QuotaUse:
         weight = self._weigh(row)
-        self.inside += weight
-        call = QuotaUse(weight=weight, entered=self._demand.entered(weight, inside=self.inside))
+        entered = self._demand.entered(weight, inside=self.inside + weight)
+        call = QuotaUse(weight=weight, entered=entered)
+        self.count(call)
         if self.bucket is not None:
             self.bucket.enter(row, now)
         return call
 
     def undo(self, receipt: Any, *, after: float, error: Exception | None = None) -> None:
-        self.inside -= receipt.weight
+        super().undo(receipt, after=after, error=error)
         self._demand.undo_entered(receipt.entered)
         if self.bucket is not None:
             self.bucket.undo(receipt.weight, after=after)
-
-    def hangs(self, receipt: Any) -> None:
-        receipt.hangs = True
-        self.hung += receipt.weight
-
-    def leave(self, receipt: Any, left: HowItLeft) -> None:
-        self.inside -= receipt.weight
-        self.hung -= receipt.weight if receipt.hangs else 0
 
     @property
     def is_stuck(self) -> bool:
@@ -223,7 +209,9 @@ class Quota(Gate):
 
     def lease_left(self) -> float:
         """Return the seconds for which a task that runs on the quota may be leased at the most:
-        others may have its slots from then on. inf where the limit has no slots."""
+        others may have its slots from then on. inf where the limit has no slots. A heartbeat that
+        is written at the second try (the task was cancelled) leases by one call longer:
+        ``CLOCKS_APART`` has room for that."""
         if self.shared.in_flight is None:
             return math.inf
         left = self.state.usable_until + self._lease - self._host.monotonic()
@@ -349,13 +337,13 @@ class Quota(Gate):
         needs, since = self._needs_of_next() if more else (NONE, 0)
         # The run waits for the answer about a type. Where too little is free, a task of another
         # type can start: this renewal only takes what is free, and the next one insists.
-        another_may_start = self.limit_name != "" and state.run_waits
+        takes_only_what_is_free = self.limit_name != "" and state.run_waits
         renewal = Renewal(
             worker=self._worker,
             number=self.state.number,
             keeps=keeps,
             wants=wants,
-            insists=not another_may_start,
+            insists=not takes_only_what_is_free,
             returns=returns,
             lease=self._lease,
             renew=now >= state.usable_until - microseconds(QUOTA_LASTS - RENEW_AFTER),
