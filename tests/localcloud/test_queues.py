@@ -1,7 +1,11 @@
 """Functions that follow a queue."""
 
+import threading
 from typing import Any
 
+from lifoq_localcloud.events.queue_poller import QueuePoller
+from lifoq_localcloud.events.sources import QueueMappingConfig
+from lifoq_localcloud.functions.function import ThrottledError
 from tests.localcloud.harness import Deployed, eventually
 
 
@@ -62,3 +66,51 @@ def test_a_function_that_fails_gets_the_whole_batch_again(deployed):
     api.update_event_source_mapping(**mapping, Enabled=True)
     assert seen_by_the_function(deployed, 4) == ["healthy", "poison"] * 2
     assert dead_letters(deployed, 2) == ["healthy", "poison"]
+
+
+class Letters:
+    """A queue of two letters, for a function that is at its concurrency limit."""
+
+    def __init__(self) -> None:
+        self.deleted: list[str] = []
+        self.throttled = threading.Event()
+
+    def get_queue_url(self, **_: Any) -> dict[str, str]:
+        return {"QueueUrl": "letters"}
+
+    def receive_message(self, **_: Any) -> dict[str, Any]:
+        bodies = [] if self.throttled.is_set() else ["hello", "ignored"]
+        return {
+            "Messages": [
+                {"MessageId": body, "ReceiptHandle": body, "Body": body, "MD5OfBody": ""}
+                for body in bodies
+            ]
+        }
+
+    def invoke(self, _event: bytes) -> Any:
+        self.throttled.set()
+        raise ThrottledError("letters")
+
+    def delete_message_batch(self, *, Entries: list[Any], **_: Any) -> None:  # noqa: N803 - SQS's
+        self.deleted += [entry["ReceiptHandle"] for entry in Entries]
+
+
+def test_while_the_function_is_throttled_messages_stay_but_for_those_that_no_filter_lets_through():
+    letters: Any = Letters()
+    config = QueueMappingConfig(
+        uuid="mapping",
+        enabled=True,
+        function_name="letters",
+        source_arn="arn:aws:sqs:us-east-1:123456789012:letters",
+        batch_size=2,
+        window_seconds=0,
+        filters=({"body": ["hello"]},),
+        report_item_failures=False,
+    )
+    poller = QueuePoller(config=config, sqs=lambda: letters, pool=lambda _name: letters)
+    try:
+        eventually(lambda: letters.deleted)
+        assert letters.throttled.is_set()
+        assert letters.deleted == ["ignored"]
+    finally:
+        poller.stop()

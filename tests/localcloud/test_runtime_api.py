@@ -44,3 +44,11 @@ def test_a_stranger_gets_no_event_and_forges_no_answer(api, instance):
     assert ask(api, f"/{secret}/{NEXT}") == (200, b"{}")
     assert ask(api, f"/{secret}/{ANSWER}", b"good")[0] == 202
     instance.finished.assert_called_once_with("1", b"good", failed=False)
+
+
+def test_who_does_not_say_where_its_request_ends_gets_no_event(api, instance):
+    place, _, secret = api.address.partition("/")
+    with closing(HTTPConnection(place, timeout=PATIENCE)) as connection:
+        connection.request("GET", f"/{secret.rstrip('/')}/{NEXT}", headers={"Content-Length": "?"})
+        assert connection.getresponse().status == 400
+    assert instance.mock_calls == []
