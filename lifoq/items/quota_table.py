@@ -37,7 +37,7 @@ MOST_SHARDS: Final = 1_000
 """Equal parts of a rate, however high it is."""
 QUOTA_TABLE_KEPT: Final = 7 * 86_400
 """Seconds until DynamoDB may delete a quota table that nobody writes to; then all of the limit is
-free. Longer than the leases of tasks."""
+free: so it is longer than any lease of a task."""
 
 
 class Amount(NamedTuple):

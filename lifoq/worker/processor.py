@@ -97,8 +97,8 @@ class Processor:
             InvalidInput: No task of any type has its time within ``time_limit``.
             StoreUnavailable: The database did not answer, so that the run claimed nothing.
             QueueMisconfigured: The table cannot be worked on.
-            ProcessUnusable: Handlers hang in all slots. It is raised once whatever was in flight is
-                settled.
+            ProcessUnusable: Handlers hang in all slots, of the worker or of a task type, or no
+                thread can be started. It is raised once whatever was in flight is settled.
 
         Examples:
             >>> settings = WorkerSettings(linger=0, task_timeout=10)

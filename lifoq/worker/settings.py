@@ -35,7 +35,7 @@ class WorkerSettings:
     in_flight: int = 10
     """The number of tasks that this worker runs at a time."""
     page: int = 10
-    """The number of rows that a poll reads first."""
+    """The least number of rows that a poll reads first: it reads one for each slot, too."""
     max_attempts: int = 5
     """The claims until FAILURE, of task types that do not say."""
     backoff: Backoff = field(default_factory=Backoff)

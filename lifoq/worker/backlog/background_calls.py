@@ -68,7 +68,7 @@ class Promoted:
 @dataclass(frozen=True)
 class PromotedAll:
     """Message: the promotion is over. All tasks that were due at its beginning, up to
-    PROMOTE_AT_MOST, were brought in."""
+    PROMOTE_AT_MOST, were brought in, but for those that the run still holds."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Remaining:
 
 @dataclass(frozen=True)
 class Noted:
-    """Message: the note for producers is written, or its write has failed."""
+    """Message: the note for producers is written, or the database did not answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,7 +203,8 @@ class BackgroundCalls:
         """Write down how many tasks were started, for producers, and what was found for adaptive
         types (``kept``), for the next process. A note that is lost does no harm: the next one
         covers its time, too. ``about``: what the process tells of itself, by how the item is.
-        ``ended``: True if the run is over. The answer is Noted."""
+        ``ended``: True if the run is over. The answer is Noted, or Failed where the item is not
+        as it should be."""
         terms: dict[str, Any] = {"also": about}
         if kept is not None:
             found = partial(kept.attributes, now=self._store.now(), ended=ended)

@@ -37,10 +37,11 @@ takes 5 ms (``tests/faults/test_run.py`` has it run so):
     0.935   no row                                NOTHING, confirmed        in 0.1 s
     1.030   empty for 0.2 s: the run is over
 
-The index may lag by some tenths of a second. It may still show a task that was claimed: that is no
-news (``shows_claimed``), or costs one tail call (7). It may not yet show a task that was just put,
-or that this run has just returned: this run finds it while it lingers (6); or the next one does,
-which the task's own kick has started, since each change to PENDING sends one.
+The index may lag by some tenths of a second. It may still show a task that was claimed: then the
+queue does not count as empty before it is gone (``shows_claimed``), or it costs a tail call (7). It
+may not yet show a task that was just put, or that this run has just returned: this run finds it
+while it lingers (6); or the next one does, which the task's own kick has started, since each change
+to PENDING sends one.
 
 All times are monotonic microseconds.
 """

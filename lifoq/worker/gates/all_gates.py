@@ -1,8 +1,8 @@
 """All that may hold a waiting task back, in the order in which it is asked before the claim.
 
 Each row is a gate with a file of its own beside this one. The order is that for one task. Before
-that, a poll is sent only where the gates about worker and type say that some task could start
-(``Gate.wait_of_any``). ``BY_DYNAMODB`` names the conditions of
+that, a poll is sent only where all gates about the worker and those of the process about a type say
+that some task could start (``Gate.wait_of_any``). ``BY_DYNAMODB`` names the conditions of
 the claim itself. Right before the claim and after it the thread of the attempt asks five gates once
 more (``Gate.may_begin``): ``time_left``, ``key_rate``, ``cancelled_or_replaced``, ``quota`` and
 ``unit_quota``. Then a payload that lies in the bucket is read, and a batch is gathered.

@@ -36,9 +36,11 @@ class LoadSignal(Enum):
     """The news of the downstream's load that the end of an attempt gives."""
 
     DONE = auto()
-    """The attempt succeeded: its time tells how busy the downstream is."""
+    """The handler has returned a value, for one of its tasks at the least: its time tells how busy
+    the downstream is. The outcome is not written yet."""
     OVERLOADED = auto()
-    """The attempt took longer than its timeout."""
+    """The handler raised for all of its tasks, and took longer than the timeout, or raised a
+    TimeoutError of its own."""
     UNTOLD = auto()
     """The attempt tells nothing of the load: it failed in another way, perhaps at once, or was
     refused. The gate ``busy_downstream`` counts those."""
@@ -46,7 +48,9 @@ class LoadSignal(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class HowItLeft:
-    """The way in which a task has left: for gates that learn from it."""
+    """The way in which a task has left: for gates that learn from it. A gate of the process learns
+    it as the handler returns, before the outcome is written; a gate about a key once it is
+    (``seconds``, ``confirmed``)."""
 
     refused: bool = False
     """True if the downstream had no room for it."""
@@ -91,7 +95,8 @@ class Gate:
         raise NotImplementedError
 
     def wait_of_any(self, now: int) -> float:
-        """Return the seconds for which a poll would be useless, whatever task it finds."""
+        """Return the seconds for which a poll would be useless, whatever task it finds. Asked of
+        all gates about the worker, and of those about a type that live as long as the process."""
         return 0.0
 
     def may_begin(self, row: Candidate, claim: Claim | None, now: int) -> bool:

@@ -77,7 +77,8 @@ FOREVER: Final = 100 * 365 * 86_400
 
 class SlotFree:
     """Message: there is room at a gate of the process. A handler has returned, one of this run or
-    of an earlier one; or it was not called after all; or a task weighs less than was believed."""
+    of an earlier one; or it was not called after all; or a task weighs less than was believed; or
+    the process has recalled how many tasks its downstream bears."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,8 @@ class Run:
             self._claim_until + microseconds(settings.task_timeout + settings.settle_time),
             now + microseconds(2 * FOREVER if time_limit is None else time_limit),
         )
-        """The end of the run, come what may."""
+        """The moment at which the run holds tasks no longer, come what may. ``_conclude`` follows:
+        Lambda's timeout has ten seconds for it (``PROCESSOR_MARGIN_SECONDS``, ``settle_time``)."""
         self._tend_at = self._ends_at
         """The moment at which the first of the attempts needs a heartbeat, or its end."""
         self._hand_back_at: float = math.inf
@@ -141,8 +143,10 @@ class Run:
         self._linger = None if until_stopped else settings.linger
         """Seconds for which an empty queue is watched before it is believed; None: for ever."""
         woken = None if woken_at is None else partial(_moment_of, woken_at, process, latest=now)
+        # A run that does not linger (0), or that goes on anyhow (None), waits for no retry.
+        waits_for_retries = bool(self._linger)
         self._promotions = Promotions.of_start(
-            now, until=self._claim_until if self._linger else now
+            now, until=self._claim_until if waits_for_retries else now
         )
         self._tasks: TasksOfThisRun[Attempt] = TasksOfThisRun()
         batches = (kind.batch or 1 for kind in process.registry)

@@ -7,7 +7,8 @@
               after_sending: each half second
 
 A quota that is asked for is renewed at once. A quota in use is renewed each half second, whether
-somebody asked or not. All times are monotonic microseconds.
+somebody asked or not. A renewal that is not answered for ``RENEWAL_PATIENCE`` is sent
+anew. All times are monotonic microseconds.
 """
 
 import math

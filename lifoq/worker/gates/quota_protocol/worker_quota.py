@@ -12,9 +12,10 @@ The life of a quota, in numbers. A task type may have ten tasks at work over all
 3. While A uses the quota or wants more, it reads the quota table every 0.5 s (``RENEW_EVERY``), and
    writes when something changes or when 1.5 s have passed since its last write (``RENEW_AFTER``).
 4. B wants ten slots and gets the six that are free. Then A wants eight. Nothing is free, so A's
-   next renewal insists: the quota table says that A wants eight. An even division gives each five,
-   as B's next renewal tells it. When the first of its six tasks has ended, B starts no other on
-   that slot, and its next renewal gives the slot back. A has five then.
+   first renewal brings nothing. The one after it insists: the quota table says that A wants eight.
+   An even division gives each five, as B's next renewal tells it. When the first of its six tasks
+   has ended, B starts no other on that slot, and its next renewal gives the slot back. A has five
+   then.
 5. For a second, A has no more than one task at work at a time: A's next renewal gives all slots
    but one back.
 6. A cannot reach DynamoDB: 5 s after its last write was sent its quota has run out, and A starts
@@ -364,8 +365,9 @@ class Quota(CountingGate):
             return replace(answer, error=error)
 
     def take_answer(self, answer: RenewalAnswer) -> bool:
-        """Take the answer to a renewal. The answer to an earlier one than the last is ignored.
-        Return True if the run waited for it, or if others may enter since."""
+        """Take the answer to a renewal. Of the answer to an earlier one than the last, nothing
+        counts but what is owed after a failure. Return True if the run waited for it, or if others
+        may enter since."""
         now, grant = self._host.monotonic(), answer.grant
         if grant is None and self.bucket is not None:
             self.bucket.owes(answer.owed, now)
