@@ -60,6 +60,7 @@ def test_freshness_the_worker_beside_it_works_off_its_page_before_it_sees_what_i
     assert order == ["old 3", "old 2", "old 1", "new", "old 0"]
 
 
+@pytest.mark.prove
 def test_batches_the_downstream_does_as_much_as_its_calls_take_time_for():
     single = batches.trial("one task a call", 10.0, length=20)
     call = batches.CALL + batches.EACH + 2 * batches.ANSWER  # with a poll and a claim

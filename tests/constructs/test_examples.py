@@ -15,6 +15,7 @@ OF_THE_LIBRARY = {"HttpsTarget", "LambdaTarget"}
 NAMES = sorted({*lifoq_cdk.__all__} - OF_THE_LIBRARY)
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize("name", NAMES)
 def test_the_example_of_a_public_name_makes_what_it_says(name, stack, queue, monkeypatch):
     monkeypatch.chdir(HERE)

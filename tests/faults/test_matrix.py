@@ -48,10 +48,15 @@ def test_no_fault_at_any_call_breaks_an_invariant_in_memory(path, record_propert
 # All cases run in memory. Both numbers share no factor with that of the kinds of faults, so that no
 # kind is left out.
 @pytest.mark.parametrize(
-    "one_in",
-    [pytest.param(5, marks=pytest.mark.prove, id="a fifth"), pytest.param(41, id="a sample")],
+    ("path", "one_in"),
+    [
+        *(pytest.param(path, 41, id=f"{path.name}, a sample") for path in PATHS[::4]),
+        *(
+            pytest.param(path, 5, marks=pytest.mark.prove, id=f"{path.name}, a fifth")
+            for path in PATHS
+        ),
+    ],
 )
-@every_path
 def test_no_fault_at_any_call_breaks_an_invariant_in_dynamodb(
     path, one_in, record_property, dynamodb_local_endpoint, new_streamed_table, monkeypatch
 ):

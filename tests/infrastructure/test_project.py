@@ -46,6 +46,7 @@ def test_no_word_of_a_template_is_left_to_fill_in(pictures):
     assert 'queue_name="my-pictures"' in (pictures / "app.py").read_text()
 
 
+@pytest.mark.prove
 def test_its_test_passes_and_its_code_has_no_mistakes_and_is_formatted(pictures):
     env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
 

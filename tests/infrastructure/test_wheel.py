@@ -73,6 +73,7 @@ def test_no_code_in_the_wheel_imports_what_only_the_repository_has(wheel):
                 assert f"\nimport {package}" not in text, name
 
 
+@pytest.mark.prove
 def test_a_callers_code_runs_in_memory_without_boto3_and_passes_strict_mypy(bare, tmp_path):
     (tmp_path / "caller.py").write_text(CALLER)
 

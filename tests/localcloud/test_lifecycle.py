@@ -64,6 +64,7 @@ def test_no_process_is_left_and_the_folder_is_free_however_it_ends(tmp_path, num
     hold(tmp_path)
 
 
+@pytest.mark.prove
 def test_who_interrupts_a_deployment_is_obeyed_at_once_and_nothing_goes_on(tmp_path):
     """Its CDK application is one that never comes to its end."""
     (tmp_path / "cdk.json").write_text(json.dumps({"app": "sleep 7654"}))

@@ -444,6 +444,7 @@ def test_iam_resources_need_a_capability(arranged):
     assert create("named", ["CAPABILITY_NAMED_IAM"], RoleName="mine")
 
 
+@pytest.mark.prove
 def test_what_the_cdk_makes_of_its_own_constructs_is_not_refused():
     """Nor is a definition of states that it writes, once the deployment has filled it in."""
     template = assertions.Template.from_stack(common_application.build()).to_json()

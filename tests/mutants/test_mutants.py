@@ -25,7 +25,7 @@ def test_every_break_by_hand_still_fits_the_code() -> None:
 
 
 def test_a_drawn_mutant_is_a_program_and_another_one_than_before() -> None:
-    for mutant in operators.draw(ROOT, number=60, seed=0):
+    for mutant in operators.draw(ROOT, number=20, seed=0):
         text = (ROOT / mutant.path).read_text()
         was, becomes = ast.parse(text), ast.parse(mutant.applied(text))
         assert ast.dump(was) != ast.dump(becomes), mutant
@@ -83,6 +83,7 @@ def test_fails(): assert inner(None) == 4
 """
 
 
+@pytest.mark.prove
 def test_the_map_knows_which_tests_run_a_line(tmp_path) -> None:
     code, out = tmp_path / "code", tmp_path / "out"
     shutil.copytree(ROOT / "tests" / "mutants", code / "tests" / "mutants")
@@ -103,6 +104,7 @@ def test_the_map_knows_which_tests_run_a_line(tmp_path) -> None:
     assert statements(TEXT)[10] == 9
 
 
+@pytest.mark.prove
 def test_a_test_that_is_not_there_any_more_has_caught_nothing(tmp_path, capfd) -> None:
     for name, text in (("well", "def test(): pass"), ("broken", "import nothing")):
         (tmp_path / f"test_{name}.py").write_text(text)
@@ -114,6 +116,7 @@ def test_a_test_that_is_not_there_any_more_has_caught_nothing(tmp_path, capfd) -
                 trial._caught_by({gone: 1}, tmp_path)
 
 
+@pytest.mark.prove
 def test_mutants_are_judged_side_by_side_and_the_code_is_as_before(tmp_path, capfd) -> None:
     copies = [tmp_path / "one", tmp_path / "two"]
     for copy in copies:

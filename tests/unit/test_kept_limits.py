@@ -13,7 +13,7 @@ from lifoq.basics.host import MICROSECONDS
 from lifoq.health import found_limits, pressure
 from lifoq.health.found_limits import FoundLimit, TypeLimit
 
-SERVERS = 24
+SERVERS = 12
 NOW = 1_800_000_000 * MICROSECONDS
 
 
@@ -57,7 +57,7 @@ def worked(table, *, adaptive=True, seconds=90):
         table,
         downstream.serve,
         lifetimes=Lifetimes(deadline=3_600),
-        settings=WorkerSettings(in_flight=64, window=20),
+        settings=WorkerSettings(in_flight=32, window=20),
         terms={"adaptive_concurrency": adaptive},
     )
     for number in range(seconds * SERVERS):
@@ -80,7 +80,7 @@ def test_a_new_process_begins_where_the_last_one_ended_with_no_read_and_no_write
         calls.append(each.calls.copy())
     assert calls[1] == calls[0]
     (row,) = found(table)
-    assert (row.task_type, row.most) == (TYPE, 64)
+    assert (row.task_type, row.most) == (TYPE, 32)
     assert row.tasks == pytest.approx(SERVERS, rel=0.35)
     table.host.end += 7_200 * MICROSECONDS
     table.host.sleep(3_600)
