@@ -18,6 +18,7 @@ import pytest
 from xdist.scheduler.loadscope import LoadScopeScheduling
 
 from lab import dynamodb_local
+from lifoq.aws import boto3_clients
 from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.items.schema import table_definition
 from lifoq.store.memory_table import MemoryTable
@@ -232,9 +233,15 @@ def new_streamed_table() -> Callable[[str], DynamoTable]:
 
 def _new_table(endpoint: str, *, create: Callable[[Any, str], None]) -> DynamoTable:
     name = f"queue-{uuid.uuid4().hex[:12]}"
+    create(_shared_clients(endpoint)[0], name)
+    return DynamoTable.connect(name, endpoint_url=endpoint, **dynamodb_local.CREDENTIALS)
+
+
+@functools.cache
+def _shared_clients(endpoint: str) -> tuple[Any, Any]:
+    """Return clients for tests that do nothing to them: each takes longer to make than a call."""
     arguments: Any = {"endpoint_url": endpoint, **dynamodb_local.CREDENTIALS}
-    create(boto3.client("dynamodb", **arguments), name)
-    return DynamoTable.connect(name, **arguments)
+    return boto3_clients.dynamodb_clients(**arguments)
 
 
 def _create_without_stream(client: Any, name: str) -> None:
@@ -247,11 +254,15 @@ def _create_without_stream(client: Any, name: str) -> None:
 def table(
     request: pytest.FixtureRequest,
     endpoint_of: Callable[[str], str],
-    new_dynamo_table: Callable[[str], DynamoTable],
 ) -> Table:
     """An empty queue's table: in memory, or where a mark says."""
     backend = getattr(request, "param", "memory")
-    return MemoryTable() if backend == "memory" else new_dynamo_table(endpoint_of(backend))
+    if backend == "memory":
+        return MemoryTable()
+    client, once = _shared_clients(endpoint_of(backend))
+    name = f"queue-{uuid.uuid4().hex[:12]}"
+    _create_without_stream(client, name)
+    return DynamoTable.of_clients(name, client=client, once=once)
 
 
 @pytest.fixture

@@ -265,9 +265,10 @@ def test_who_waits_with_a_token_finds_the_result_in_the_item(table, bucket, host
     assert queue.look("t").result == MEDIUM
 
 
-@pytest.mark.parametrize("table", ["dynamodb-local"], indirect=True)
-def test_only_who_asks_for_the_item_is_sent_its_payload_again(table):
-    answers = []
+def test_only_who_asks_for_the_item_is_sent_its_payload_again(
+    dynamodb_local_endpoint, new_dynamo_table
+):
+    table, answers = new_dynamo_table(dynamodb_local_endpoint), []
     table._calls.client.meta.events.register(
         "after-call.dynamodb.UpdateItem", lambda parsed, **_: answers.append(set(parsed))
     )
