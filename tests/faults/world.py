@@ -7,6 +7,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, TypeVar
 
 from lifoq.aws.dynamo_table import DynamoTable
@@ -159,7 +160,11 @@ class Process:
         self.host = host
         self.store = Store(table, host=host)
         self.queue = Queue(self.store, host=host)
-        self.registry = _registry(self)
+
+    @cached_property
+    def registry(self) -> Registry:
+        """Made for a process that works: many only put or look."""
+        return _registry(self)
 
     def work(self) -> RunReport:
         try:
