@@ -233,7 +233,7 @@ def new_streamed_table() -> Callable[[str], DynamoTable]:
 
 def _new_table(endpoint: str, *, create: Callable[[Any, str], None]) -> DynamoTable:
     name = f"queue-{uuid.uuid4().hex[:12]}"
-    create(_shared_clients(endpoint)[0], name)
+    create(_maker_of_tables(endpoint), name)
     return DynamoTable.connect(name, endpoint_url=endpoint, **dynamodb_local.CREDENTIALS)
 
 
@@ -242,6 +242,12 @@ def _shared_clients(endpoint: str) -> tuple[Any, Any]:
     """Return clients for tests that do nothing to them: each takes longer to make than a call."""
     arguments: Any = {"endpoint_url": endpoint, **dynamodb_local.CREDENTIALS}
     return boto3_clients.dynamodb_clients(**arguments)
+
+
+@functools.cache
+def _maker_of_tables(endpoint: str) -> Any:
+    """Return a client with boto3's own patience: a table that is made twice is there already."""
+    return boto3.client("dynamodb", endpoint_url=endpoint, **dynamodb_local.CREDENTIALS)
 
 
 def _create_without_stream(client: Any, name: str) -> None:
@@ -261,7 +267,7 @@ def table(
         return MemoryTable()
     client, once = _shared_clients(endpoint_of(backend))
     name = f"queue-{uuid.uuid4().hex[:12]}"
-    _create_without_stream(client, name)
+    _create_without_stream(_maker_of_tables(endpoint_of(backend)), name)
     return DynamoTable.of_clients(name, client=client, once=once)
 
 

@@ -162,7 +162,7 @@ NOTED = {"Item": {"payload": {"S": '{"unknown_types": ["new one", "newer"]}'}}}
 FOUND = '[{"worker": "w", "task_type": "check", "tasks": %s, "most": 64}]'
 OF_AN_OLD_TABLE = {"Tags": [{"Key": "lifoq:release", "Value": "0.0.9"}]}
 AN_OLD_WORKER = worker_notes.WorkerNote(
-    worker="w", since=0, place="a host", release="0.0.9", slots=1, at=SYSTEM.now() + 10**9
+    worker="w", since=0, place="a host", release="0.0.9", slots=1, at=SYSTEM.now() + 10**11
 )
 """It tells of itself while the tests run."""
 WORKS = {"Item": {"checkpoint": {"S": worker_notes.encoded(AN_OLD_WORKER, before=())}}}

@@ -301,13 +301,9 @@ def test_a_task_shows_its_life_and_a_large_payload_only_when_asked(queue, consol
     fail(queue, "a/b ?&", error="TimeoutError")
     path = "/task?id=a%2Fb+%3F%26"
     shown = console.page(path)
-    for said in (
-        "a/b ?&",
-        "waits , under 1 ms",
-        "attempt 1 , ",
-        "failed for good; TimeoutError",
-    ):
+    for said in ("a/b ?&", "attempt 1 , ", "failed for good; TimeoutError"):
         assert said in shown
+    assert re.search(r"waits , (under 1|\d+) m?s", shown)
     assert '{ "device": "<b>d-17</b>" }' in shown
     queue.put("a", 500 * "<b>d-17</b>", task_id="large")
     assert "d-17" not in console.page("/task?id=large")
@@ -506,7 +502,7 @@ def test_a_type_has_its_own_charts_of_ends_waits_and_runs(queue, console):
         "Run",
     ]
     assert re.search(r"UTC: done [12]<", page)
-    assert re.search(r"UTC: median under 1 ms, p95 ", page)
+    assert re.search(r"UTC: median (under 1|\d+) ms, p95 ", page)
     shown = console.page("/type?name=a")
     assert "Drawn from 2 tasks of this type, all that the table holds" in shown
     assert "No task of this type" in console.page("/type?name=unknown")

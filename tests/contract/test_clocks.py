@@ -85,7 +85,7 @@ def test_the_answers_of_a_database_tell_the_time(endpoint_of, new_dynamo_table, 
     arguments: Any = {"endpoint_url": endpoint, **dynamodb_local.CREDENTIALS}
     store = Store(DynamoTable.connect(name, host=host, **arguments), host=host)
     first = store.put(NewTask(task_type="a"))
-    assert abs(first.enqueued_at - SYSTEM.now()) < 30 * SECOND
+    assert abs(first.enqueued_at - SYSTEM.now()) < 300 * SECOND
     assert first == store.get(first.task_id)
 
 

@@ -133,5 +133,5 @@ def test_the_queue_that_is_found_by_its_name_kicks_the_topic_of_its_settings(
         Name="/lifoq/kicked/queue", Value=settings.encode(), Type="String"
     )
     Queue.connect("kicked", region_name="us-east-1").put("a", kick=True)
-    (message,) = sqs.receive_message(QueueUrl=url)["Messages"]
+    (message,) = sqs.receive_message(QueueUrl=url, WaitTimeSeconds=20)["Messages"]
     assert "somebody waits" in json.loads(message["Body"])["Message"]

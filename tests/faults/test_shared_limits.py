@@ -61,22 +61,24 @@ def starts(types: Types, limits: dict[str, Any], *, workers: int, shared: bool) 
     return Counter(name for at, name in bench.begun if FROM < at <= UNTIL)
 
 
-also = partial(pytest.param, marks=pytest.mark.prove)
+only_in_prove = partial(pytest.param, marks=pytest.mark.prove)
 
 
 @pytest.mark.parametrize(
     ("workers", "types", "limits"),
     [
-        also(1, ONE_LIMITED, OF_ALL, id="one limited type"),
+        only_in_prove(1, ONE_LIMITED, OF_ALL, id="one limited type"),
         pytest.param(1, TWO_LIMITED, OF_ALL, id="two"),
-        also(1, LONG_OTHERS, OF_ALL, id="beside long tasks"),
-        also(1, SHORT_OTHERS, {"in_flight": 2}, id="beside short tasks"),
+        only_in_prove(1, LONG_OTHERS, OF_ALL, id="beside long tasks"),
+        only_in_prove(1, SHORT_OTHERS, {"in_flight": 2}, id="beside short tasks"),
         pytest.param(1, SLOW_RATE, {"in_flight": 6}, id="a slow rate"),
-        also(1, TWO_LIMITED, {"in_flight": 1, "rate_limit": 9}, id="one slot"),
-        also(3, ONE_LIMITED, OF_ALL, id="three workers"),
+        only_in_prove(1, TWO_LIMITED, {"in_flight": 1, "rate_limit": 9}, id="one slot"),
+        only_in_prove(3, ONE_LIMITED, OF_ALL, id="three workers"),
         pytest.param(3, TWO_LIMITED, OF_ALL, id="three workers, two limited types"),
         pytest.param(2, LONG_LIMITED, {"in_flight": 6, "total_in_flight": 2}, id="a slot each"),
-        also(3, ONE_LIMITED, {"in_flight": 1, "total_in_flight": 2}, id="fewer than three"),
+        only_in_prove(
+            3, ONE_LIMITED, {"in_flight": 1, "total_in_flight": 2}, id="fewer than three"
+        ),
     ],
 )
 def test_shared_limits_let_as_much_through_as_those_of_one_worker(workers, types, limits):
