@@ -157,6 +157,7 @@ ECHOES = {
     base64.b64encode(b"It was " + VALUE.encode()).decode(): "SXQgd2FzIE…0=",
     base64.b64encode(b"It will " + VALUE.encode()).decode(): "SXQgd2lsbCB…",
     base64.urlsafe_b64encode(TOKEN[4:18].encode()).decode(): "…=",
+    base64.b64encode(TOKEN[4:12].encode()).decode(): "…8=",
 }
 
 
