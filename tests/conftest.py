@@ -39,6 +39,8 @@ every_table = pytest.mark.parametrize("table", BACKENDS, indirect=True)
 on_dynamodb_too = pytest.mark.parametrize("table", ["memory", "dynamodb-local"], indirect=True)
 """For what rests on its conditions. What the library does above them is shown in memory alone."""
 TOGETHER: Final = (
+    ("tests/infrastructure/test_walks.py",),
+    ("tests/races/test_races.py",),
     (
         *("tests/contract/", "tests/functions/", "tests/faults/test_damage.py"),
         *("tests/faults/test_fuzzed_items.py", "tests/faults/test_matrix.py"),
@@ -53,7 +55,8 @@ TOGETHER: Final = (
     ("tests/simulation/",),
 )
 """Files that share what takes seconds to make: databases, the local cloud, the templates of the
-application, Spark. One process runs them, and so makes it once. The last two take long alone."""
+application, Spark. One process runs them, and so makes it once. The first two and the last two
+take long alone."""
 IN_ANY_ORDER: Final = tuple(
     f"tests/{room}/" for room in ("unit", "contract", "functions", "aws", "faults")
 )
