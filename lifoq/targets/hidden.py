@@ -168,9 +168,6 @@ def _parts(text: str, needle: str, least: int) -> Iterator[tuple[int, int]]:
     """Yield the places at which ``text`` holds a part of ``needle`` of ``least`` characters or
     more. Each such part holds one of the blocks that the needle is made of, if these have half its
     length: to look for those takes little time, however long needle and text are.
-
-    Each such part holds one of the blocks that the needle is made of, if these have half its
-    length: to look for those takes little time, however long needle and text are.
     """
     size = (least + 1) // 2
     for at in range(0, len(needle) - size + 1, size):

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest import mock
 
 import pytest
 import schemathesis
@@ -19,7 +20,7 @@ from schemathesis.specs.openapi.checks import (
 )
 from werkzeug.test import Client
 
-from lifoq import Processor, Registry, WorkerSettings
+from lifoq import Processor, Queue, Registry, WaitTimeout, WorkerSettings
 from lifoq.api import openapi
 from lifoq.api.operations import OPERATIONS
 from lifoq.health import sweep_note as notes
@@ -175,11 +176,17 @@ def test_a_wait_ends_with_the_task(api, queue):
     assert api.ask("GET", "/tasks/shed?wait=1")[1]["status"] == "SHED"
 
 
-def test_a_wait_that_is_over_leaves_time_to_show_the_task_as_it_is(api, queue, context):
+@pytest.mark.parametrize(("left", "waits"), [(2_000, 0), (8_000, 5), (60_000, 20)])
+def test_a_wait_that_is_over_leaves_time_to_show_the_task_as_it_is(
+    api, queue, context, left, waits
+):
     queue.put("greet", task_id="a")
-    context.get_remaining_time_in_millis = lambda: 2_000
-    task = api.ask("GET", "/tasks/a?wait=20")[1]
+    context.get_remaining_time_in_millis = lambda: left
+    over = mock.patch.object(Queue, "wait", side_effect=WaitTimeout("a", waits))
+    with over as wait:
+        task = api.ask("GET", "/tasks/a?wait=20")[1]
     assert (task["status"], "result" in task) == ("PENDING", False)
+    wait.assert_called_once_with("a", timeout=waits)
 
 
 def test_a_failed_task_is_listed_and_redriven_and_cancelled(api, queue):

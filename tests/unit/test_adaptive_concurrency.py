@@ -261,10 +261,14 @@ def test_an_attempt_that_outlives_its_timeout_keeps_its_slot_until_it_has_ended(
     assert sample.cycle.overloads == [1]
 
 
-def test_an_attempt_that_was_not_begun_is_no_sample():
+def test_an_attempt_that_was_not_begun_is_no_sample_and_costs_nothing_once_its_cycle_is_closed():
     law = CapacitySearch(MOST)
     sample = law.begins(EPOCH)
     law.undo(sample)
     law.ends(sample, EPOCH + 1, LoadSignal.DONE)
     assert sample.cycle.begun == 0
     assert sample.level.number == 0
+    late = law.begins(EPOCH)
+    late.cycle.close(EPOCH, usual=1.0, work=0.0)
+    law.undo(late)
+    assert late.cycle.begun == 1

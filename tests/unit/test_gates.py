@@ -129,6 +129,15 @@ def test_a_burst_says_how_many_start_at_once_after_a_quiet_time_and_then_the_rat
         assert taken(rate, host, 100) == 1
 
 
+def test_a_task_that_is_heavier_than_was_believed_takes_the_rest_of_what_there_is_by_now():
+    host = ManualHost()
+    rate = Bucket(5, now=host.monotonic(), weigh=lambda _row: 1)
+    receipt = rate.enter(ROW, host.monotonic())
+    host.advance(60)
+    assert rate.weighed(receipt, 4, host.monotonic()) == 4
+    assert rate.tokens(host.monotonic()) == 2
+
+
 def test_a_start_that_is_undone_can_be_made_again_and_late_lets_no_two_begin_together():
     host = ManualHost()
     rate = Bucket(0.5, now=host.monotonic())

@@ -179,6 +179,10 @@ def test_what_is_kept_of_an_answer_has_no_secret_in_it(downstream, subtests):
             assert echo not in kept
 
 
+def test_a_part_that_is_too_short_to_tell_anything_stays():
+    assert Hidden([VALUE]).text(f"It is {TOKEN[3:10]}.") == f"It is {TOKEN[3:10]}."
+
+
 def test_what_is_hidden_is_hidden_before_an_answer_is_cut(downstream):
     downstream.status, downstream.body = 500, b"x" * 194 + VALUE.encode()
     with pytest.raises(Retry) as raised:
