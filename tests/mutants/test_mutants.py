@@ -123,16 +123,24 @@ def test_mutants_are_judged_side_by_side_and_the_code_is_as_before(tmp_path, cap
         copy.mkdir()
         (copy / "a.py").write_text("one, two = 1, 2\n")
         (copy / "test_a.py").write_text("import a\ndef test(): assert a.one == 1\n")
+        (copy / "test_b.py").write_text(
+            "import a\nran = []\ndef test(): ran.append(a)\ndef test_rests(): assert ran\n"
+        )
     asked = {"test_a.py::test": 1.0}
     tasks = [
         (0, Mutant(path="a.py", line=1, was="1", becomes="3", start=11), asked),
         (1, Mutant(path="a.py", line=1, was="2", becomes="3", start=14), asked),
         (2, Mutant(path="a.py", line=1, was="2", becomes="3", start=14), {"test_a.py::gone": 1.0}),
+        (
+            3,
+            Mutant(path="a.py", line=1, was="2", becomes="3", start=14),
+            {"test_b.py::test_rests": 1},
+        ),
     ]
     with capfd.disabled():
         found = {number: (by, why) for number, by, why in trial.verdicts(tasks, copies)}
     assert found[0] == ("test_a.py::test", None)
-    assert found[1] == (None, None)
+    assert found[1] == found[3] == (None, None), "what rests on another test has caught nothing"
     assert found[2][0] is None
     assert "stale" in (found[2][1] or "")
     assert {(copy / "a.py").read_text() for copy in copies} == {"one, two = 1, 2\n"}

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import cache
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 from typing import Final
@@ -103,7 +104,21 @@ def _judge(
 
 
 def caught_by(mutant: Mutant, copy: Path, tests: dict[str, float]) -> str | None:
-    """The test; None where it slipped through. Changes the copy, and changes it back; its time,
+    """The test; None where it slipped through. A test that rests on others fails alone without the
+    mutant, too: it has caught nothing."""
+    left = dict(tests)
+    while (by := _first_of(left, mutant, copy)) in left and not _passes_alone(by, copy):
+        del left[by]
+    return by
+
+
+@cache
+def _passes_alone(test: str, copy: Path) -> bool:
+    return _caught_by({test: PATIENCE / ROOM}, copy) is None
+
+
+def _first_of(tests: dict[str, float], mutant: Mutant, copy: Path) -> str | None:
+    """The first test that fails with the mutant. Changes the copy, and changes it back; its time,
     too, by which Python knows what it has compiled."""
     path = copy / mutant.path
     text, kept = path.read_text(), path.stat()
