@@ -66,6 +66,16 @@ START = {"status": {"S": "PENDING"}, "created": FIVE, **KEY}
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("BatchWriteItem", write(26), "Member must have length less than or equal to 25"),
     ("BatchWriteItem", {"RequestItems": {}}, "requestItems parameter is required"),
+    (
+        "BatchWriteItem",
+        {"RequestItems": {"tasks": [{"PutRequest": {"Item": {**KEY, "n": {"N": "1" * 39}}}}]}},
+        "38 significant digits",
+    ),
+    (
+        "Scan",
+        {"TableName": "tasks", "Select": "ALL_PROJECTED_ATTRIBUTES"},
+        "can be used only when Querying using an IndexName",
+    ),
     ("BatchWriteItem", {"RequestItems": {"tasks": write(1)["RequestItems"]["tasks"] * 2}}, "dupl"),
     ("TransactWriteItems", transaction(), "length greater than or equal to 1"),
     (
