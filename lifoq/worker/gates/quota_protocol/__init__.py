@@ -10,8 +10,9 @@ That no more starts than may rests on eight things:
 1. What is divided never adds up to more than the limit: ``QuotaTable.after`` in
    ``items.quota_table``.
 2. Two workers cannot both write after the same reading: ``QuotaTables.take``, a conditional write.
-   A late renewal counts for nothing (``QuotaTable.after`` looks at its number). Only where the
-   quota table names its worker no more, it takes a quota, which nobody uses and which runs out.
+   A renewal that comes after a later one counts for nothing (``QuotaTable.after`` looks at its
+   number). Where that one wrote nothing, or the table names its worker no more, the late one takes
+   a quota that nobody uses, and that runs out.
 3. A worker believes in its quota until five seconds after it sent the write, by its own clock:
    ``QuotaState.usable``. It is asked again after the claim: ``Quota.may_begin``.
 4. What a lost worker had is given to others only once all leases of its tasks are over:
