@@ -242,14 +242,16 @@ def _new_table(endpoint: str, *, create: Callable[[Any, str], None]) -> DynamoTa
 
 @functools.cache
 def _shared_clients(endpoint: str) -> tuple[Any, Any]:
-    """Return clients for tests that do nothing to them: each takes longer to make than a call."""
+    """Return two clients for all tests that only call them, the second without retries. To make a
+    client takes longer than to call it."""
     arguments: Any = {"endpoint_url": endpoint, **dynamodb_local.CREDENTIALS}
     return boto3_clients.dynamodb_clients(**arguments)
 
 
 @functools.cache
 def _maker_of_tables(endpoint: str) -> Any:
-    """Return a client with boto3's own patience: a table that is made twice is there already."""
+    """Return a client with boto3's own long timeouts. After a short one the call would be sent
+    again, and fail, since the table is there already."""
     return boto3.client("dynamodb", endpoint_url=endpoint, **dynamodb_local.CREDENTIALS)
 
 

@@ -107,14 +107,14 @@ def caught_by(mutant: Mutant, copy: Path, tests: dict[str, float]) -> str | None
     """The test; None where it slipped through. A test that rests on others fails alone without the
     mutant, too: it has caught nothing."""
     left = dict(tests)
-    while (by := _first_of(left, mutant, copy)) in left and not _passes_alone(by, copy):
+    while (by := _first_of(left, mutant, copy)) in left and not _passes_alone(by, left[by], copy):
         del left[by]
     return by
 
 
 @cache
-def _passes_alone(test: str, copy: Path) -> bool:
-    return _caught_by({test: PATIENCE / ROOM}, copy) is None
+def _passes_alone(test: str, seconds: float, copy: Path) -> bool:
+    return _caught_by({test: seconds}, copy) is None
 
 
 def _first_of(tests: dict[str, float], mutant: Mutant, copy: Path) -> str | None:

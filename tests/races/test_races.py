@@ -230,7 +230,8 @@ def trouble(workers: Workers, written: Callable[[], list[Write]]) -> list[str]:
             with workers.stalled(worker):
                 workers.sweep_for(LEASE + 0.5)
             stalls += 1
-            lost = lost_leases([w for w in written() if w.after["taskId"] in set(put)])[task_type]
+            ours = set(put)
+            lost = lost_leases([w for w in written() if w.after["taskId"] in ours])[task_type]
     return put
 
 

@@ -182,7 +182,7 @@ SHARED_SPEEDS = list(
 
 @pytest.mark.parametrize(
     ("capacity", "law", "kind"),
-    [  # one in five has each capacity, law and kind but one
+    [  # one in five: both capacities, both kinds, times that do not vary and those that vary most
         pytest.param(*case, marks=() if number % 5 == 0 else pytest.mark.prove)
         for number, case in enumerate(SHARED_SPEEDS)
     ],
