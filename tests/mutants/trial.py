@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
+from importlib.util import cache_from_source
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 from typing import Final
@@ -118,16 +119,21 @@ def _passes_alone(test: str, seconds: float, copy: Path) -> bool:
 
 
 def _first_of(tests: dict[str, float], mutant: Mutant, copy: Path) -> str | None:
-    """The first test that fails with the mutant. Changes the copy, and changes it back; its time,
-    too, by which Python knows what it has compiled."""
+    """The first test that fails with the mutant. Changes the copy, and changes it back."""
     path = copy / mutant.path
-    text, kept = path.read_text(), path.stat()
-    path.write_text(mutant.applied(text))
+    text = path.read_text()
+    _write(path, mutant.applied(text))
     try:
         return next(filter(None, _answers(tests, copy)), None)
     finally:
-        path.write_text(text)
-        os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+        _write(path, text)
+
+
+def _write(path: Path, text: str) -> None:
+    """Python takes what it has compiled for new if size and second are the same, as they may be
+    here: it compiles anew."""
+    path.write_text(text)
+    Path(cache_from_source(str(path))).unlink(missing_ok=True)
 
 
 def _answers(tests: dict[str, float], copy: Path) -> Iterator[str | None]:

@@ -48,11 +48,13 @@ def main(endpoint: str, table_name: str, folder: Path) -> None:
             log.write(json.dumps({"worker": os.getpid(), **line}) + "\n")
 
         def lasting(seconds: float) -> Callable[[Any, Context], Any]:
-            def work(_payload: Any, context: Context) -> Any:
+            """Return a handler whose tasks last so long, or as many seconds as their payload says."""
+
+            def work(payload: Any, context: Context) -> Any:
                 attempt = {"task": context.task_id, "attempt": context.attempt}
                 begun = time.monotonic_ns()
                 write(**attempt, type=context.task_type, begun=begun)
-                time.sleep(seconds)
+                time.sleep(payload or seconds)
                 ended = time.monotonic_ns()
                 write(**attempt, ended=ended)
                 return {**attempt, "worker": os.getpid(), "begun": begun, "ended": ended}
