@@ -307,7 +307,8 @@ def test_no_more_run_than_may_nor_more_units_and_what_a_lost_worker_had_is_used_
         NewTask(task_type="weighed", task_id=task_id, weight=weight)
         for task_id, weight in weights.items()
     ]
-    # Many short ones, that only the rate holds back, and some that even a slow machine has at a time.
+    # Many short ones, which the rate holds back, and long ones: of them even a slow machine has
+    # several at a time.
     together = [
         NewTask(task_type="together", payload=1 if n % 100 < 10 else None) for n in range(500)
     ]

@@ -48,7 +48,7 @@ def main(endpoint: str, table_name: str, folder: Path) -> None:
             log.write(json.dumps({"worker": os.getpid(), **line}) + "\n")
 
         def lasting(seconds: float) -> Callable[[Any, Context], Any]:
-            """Return a handler whose tasks last so long, or as many seconds as their payload says."""
+            """Return a handler whose tasks last so long, or the seconds that are their payload."""
 
             def work(payload: Any, context: Context) -> Any:
                 attempt = {"task": context.task_id, "attempt": context.attempt}
