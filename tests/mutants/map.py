@@ -2,7 +2,9 @@
 
 import ast
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -16,6 +18,7 @@ import click
 import pytest
 
 from tests.mutants.operators import Mutant
+from tests.mutants.trial import environment_of
 
 MOST_SECONDS: Final = 60
 """The tests that are asked about one mutant take so long together, at the most."""
@@ -50,10 +53,14 @@ class Map:
         folder.mkdir(parents=True, exist_ok=True)
         for part in folder.glob("ran-*.json"):
             part.unlink()
+        for part in folder.glob("ran-*/"):
+            shutil.rmtree(part)
         plugin = ("-p", "tests.mutants.ran", f"--ran-into={folder}", "-p", "no:cacheprovider")
         beside = ("-n", str(processes), "--dist", "loadfile")
         command = (sys.executable, "-m", "pytest", "-q", *plugin, *beside, *tests)
-        ended = subprocess.run(command, cwd=copy, check=False)
+        ended = subprocess.run(
+            command, cwd=copy, env={**os.environ, **environment_of(copy)}, check=False
+        )
         if ended.returncode not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             raise click.ClickException(f"no map was drawn: pytest ended with {ended.returncode}")
 

@@ -1,86 +1,21 @@
-"""A plugin of pytest: which statements of the product each test runs, in whichever thread.
+"""A plugin of pytest: which statements of the product each test runs, in whichever thread, and in
+Python's processes that it starts."""
 
-Every statement tells by itself that it runs: modules are compiled with a call before each. That
-costs a fifth of the tests' time, where a tracer costs a multiple of it and follows neither the
-strands of virtual machines nor threads well.
-"""
-
-import ast
 import json
-import sys
+import os
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from collections.abc import Iterator
 from pathlib import Path
-from types import CodeType, ModuleType
 from typing import Any, Final
 
 import pytest
 
-from tests.mutants.operators import ROOTS
+from tests.mutants import telling
+from tests.mutants.telling import EVERY, now
 
-TELLS: Final = "__ran__"
-"""The name by which a statement tells."""
-CODE: Final = Path.cwd()
-PACKAGES: Final = {Path(root).name for root in ROOTS}
-now: Final[set[str]] = set()
-"""Places, ``path:line``, that have run since the test began."""
-
-
-class Telling(SourceFileLoader):
-    """Loads a module whose statements tell that they run."""
-
-    def get_code(self, fullname: str) -> CodeType:
-        path = Path(self.path)
-        tree = ast.parse(path.read_bytes())
-        make_tell(tree, str(path.relative_to(CODE)))
-        return compile(tree, self.path, "exec", dont_inherit=True)
-
-    def exec_module(self, module: ModuleType) -> None:
-        setattr(module, TELLS, now.add)
-        super().exec_module(module)
-
-
-class Finder(MetaPathFinder):
-    """Finds the modules of the product."""
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if fullname.partition(".")[0] not in PACKAGES:
-            return None
-        spec = PathFinder.find_spec(fullname, path, target)
-        if spec is not None and type(spec.loader) is SourceFileLoader:
-            spec.loader = Telling(fullname, spec.loader.path)
-        return spec
-
-
-def make_tell(tree: ast.AST, path: str) -> None:
-    """Put a call before each statement, but for what must come first."""
-    for node in [*ast.walk(tree)]:
-        for field in ("body", "orelse", "finalbody"):
-            body = getattr(node, field, None)
-            if isinstance(body, list) and body:
-                setattr(node, field, [*_with_calls(body, path)])
-
-
-def _with_calls(body: list[ast.stmt], path: str) -> Iterator[ast.stmt]:
-    for statement in body:
-        if not _must_be_first(statement):
-            call = ast.parse(f"{TELLS}({f'{path}:{statement.lineno}'!r})").body[0]
-            for part in ast.walk(call):
-                ast.copy_location(part, statement)
-            yield call
-        yield statement
-
-
-def _must_be_first(statement: ast.stmt) -> bool:
-    match statement:
-        case ast.Expr(value=ast.Constant()) | ast.ImportFrom(module="__future__"):
-            return True
-    return False
+ELSEWHERE: Final = Path(__file__).with_name("elsewhere")
+"""Python loads what is here when it starts."""
 
 
 class Record:
@@ -88,6 +23,9 @@ class Record:
 
     def __init__(self, into: Path) -> None:
         self._into = into
+        self.elsewhere = into.with_suffix("")
+        self.elsewhere.mkdir()
+        self._spans: list[tuple[float, float, str]] = []
         self._seconds: Counter[str] = Counter()
         self._with_database: Counter[str] = Counter()
         self._tests: defaultdict[str, set[str]] = defaultdict(set)
@@ -107,10 +45,12 @@ class Record:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         now.clear()
-        began = time.perf_counter()
+        began = time.monotonic()
         result = yield
-        seconds = time.perf_counter() - began
+        ended = time.monotonic()
+        seconds = ended - began
         test, _, parameters = item.nodeid.partition("[")
+        self._spans.append((began, ended, test))
         dear = "moto" in parameters or "dynamodb" in parameters
         (self._with_database if dear else self._seconds)[test] += seconds
         given = fixtures_of(item)
@@ -122,7 +62,19 @@ class Record:
         if report.failed:
             self._failed.add(report.nodeid.partition("[")[0])
 
+    def _add_elsewhere(self) -> None:
+        """Count what ran in processes that tests started for the tests that ran meanwhile."""
+        for path in self.elsewhere.glob("*.jsonl"):
+            for line in path.read_text().splitlines():
+                seen, places = json.loads(line)
+                at_work = {
+                    test for began, ended, test in self._spans if began < seen < ended + EVERY
+                }
+                for place in places:
+                    self._tests[place] |= at_work
+
     def pytest_sessionfinish(self) -> None:
+        self._add_elsewhere()
         seconds = {**self._with_database, **self._seconds}
         passed = {test: spent for test, spent in seconds.items() if test not in self._failed}
         places = {place: sorted(tests & passed.keys()) for place, tests in self._tests.items()}
@@ -143,7 +95,12 @@ def pytest_configure(config: pytest.Config) -> None:
     worker: Any = getattr(config, "workerinput", None)
     if worker is not None or not config.getoption("numprocesses", None):
         name = "alone" if worker is None else worker["workerid"]
-        config.pluginmanager.register(Record(config.getoption("--ran-into") / f"ran-{name}.json"))
+        record = Record(config.getoption("--ran-into") / f"ran-{name}.json")
+        config.pluginmanager.register(record)
+        os.environ["RAN_INTO"] = str(record.elsewhere)
+        os.environ["PYTHONPATH"] = os.pathsep.join(
+            filter(None, (str(ELSEWHERE), os.environ.get("PYTHONPATH")))
+        )
 
 
-sys.meta_path.insert(0, Finder())
+telling.begin()

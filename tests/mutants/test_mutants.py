@@ -12,7 +12,7 @@ from greenlet import greenlet
 from tests.mutants import by_hand, operators, trial
 from tests.mutants.map import Map, statements
 from tests.mutants.operators import Mutant
-from tests.mutants.ran import TELLS, make_tell
+from tests.mutants.telling import TELLS, make_tell
 
 ROOT = Path(__file__).parents[2]
 
@@ -65,6 +65,8 @@ def test_a_statement_tells_that_it_runs_in_whichever_thread_or_strand() -> None:
 
 
 TESTS = """
+import subprocess
+import sys
 import threading
 import pytest
 from lifoq.a import inner
@@ -80,6 +82,8 @@ def test_in_a_thread():
 def test_otherwise(n): assert inner(None) == 3
 
 def test_fails(): assert inner(None) == 4
+
+def test_in_a_process(): subprocess.run([sys.executable, "-c", "import lifoq.b"], check=True)
 """
 
 
@@ -89,6 +93,7 @@ def test_the_map_knows_which_tests_run_a_line(tmp_path) -> None:
     shutil.copytree(ROOT / "tests" / "mutants", code / "tests" / "mutants")
     (code / "lifoq").mkdir(parents=True)
     (code / "lifoq" / "a.py").write_text(TEXT)
+    (code / "lifoq" / "b.py").write_text("one = 1")
     files = [f"test_{number}.py" for number in range(2)]
     for name in files:
         (code / name).write_text(TESTS)
@@ -101,6 +106,8 @@ def test_the_map_knows_which_tests_run_a_line(tmp_path) -> None:
         mutant = Mutant(path="lifoq/a.py", line=line, was="2", becomes="3", start=0)
         wanted = {f"{file}::{name}" for name in names for file in files}
         assert drawn.tests_of(mutant).keys() == wanted
+    mutant = Mutant(path="lifoq/b.py", line=1, was="1", becomes="2", start=6)
+    assert drawn.tests_of(mutant).keys() == {f"{file}::test_in_a_process" for file in files}
     assert statements(TEXT)[10] == 9
 
 

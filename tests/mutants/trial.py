@@ -58,6 +58,11 @@ def copy_of(root: Path, to: Path) -> None:
             (to / name).symlink_to((root / name).resolve())
 
 
+def environment_of(copy: Path) -> dict[str, str]:
+    """For programs that a test starts: .venv knows these folders of the clone, not of its copy."""
+    return {"PYTHONPATH": f"{copy / 'functions'}{os.pathsep}{copy / 'analytics'}"}
+
+
 def verdicts(tasks: Iterable[Task], copies: list[Path]) -> Iterator[Verdict]:
     """Judge side by side, in one process for each copy of the code."""
     for name in PRELOADED:
@@ -176,8 +181,7 @@ def _ask(asked: list[str], copy: Path, seconds: int) -> None:
     os.chdir(copy)
     sys.path[0] = str(copy)
     os.environ["CI"] = "true"
-    # For programs that a test starts: .venv knows these folders of the clone, not of its copy.
-    os.environ["PYTHONPATH"] = f"{copy / 'functions'}{os.pathsep}{copy / 'analytics'}"
+    os.environ.update(environment_of(copy))
     told = os.open("told", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(told, 1)
     os.dup2(told, 2)
