@@ -1,7 +1,7 @@
 """Fixtures for tests of tables, beside the table."""
 
 import random
-from base64 import b85encode
+from base64 import b64encode
 from typing import Protocol
 
 import pytest
@@ -46,7 +46,7 @@ class PastMemory:
 
 def noise(size: int) -> str:
     """Return text of this many bytes that can hardly be compressed."""
-    return b85encode(random.Random(size).randbytes(size)).decode()[:size]
+    return b64encode(random.Random(size).randbytes(size)).decode()[:size]
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ def exporters(tmp_path) -> list[Exporter]:
     return [Exporter(root=tmp_path / name, table=name) for name in ("North", "South")]
 
 
+@pytest.mark.prove
 def test_the_tasks_of_all_cells_are_one_queues_and_an_id_in_two_is_two_tasks(
     exporters, report, tmp_path
 ):

@@ -14,6 +14,7 @@ from tests.releases.report import exports
 each_release = pytest.mark.parametrize("release", releases(), ids=lambda one: one.version)
 
 
+@pytest.mark.prove
 @each_release
 def test_a_report_goes_on_with_the_state_that_a_release_left(release: Release, report, tmp_path):
     full, later = exports(release.samples, tmp_path / "exports")

@@ -10,6 +10,8 @@ import pytest
 
 from tests.aws.outside import WAYS
 
+pytestmark = pytest.mark.prove
+
 LAMBDA = {
     "AWS_LAMBDA_FUNCTION_NAME": "a-users-function",
     "AWS_REGION": "eu-west-1",

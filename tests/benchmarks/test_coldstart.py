@@ -89,6 +89,7 @@ def test_a_start_imports_no_more_of_the_asset_than_it_needs(sandbox, function):
     ]
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize("function", SERVICES)
 def test_a_start_with_everything_switched_on_imports_these_packages(sandbox, function):
     """And of botocore its errors: boto3 is imported when a secret, a function or a large payload is
@@ -98,6 +99,7 @@ def test_a_start_with_everything_switched_on_imports_these_packages(sandbox, fun
     assert not found["reads_boto3"]
 
 
+@pytest.mark.prove
 def test_a_start_takes_no_more_than_boto3_and_its_clients_would_by_a_wide_margin(sandbox):
     own, boto3 = [], []
     while len(own) < FEWEST_PAIRS or (

@@ -95,6 +95,7 @@ def test_goodput_without_a_deadline_the_transform_of_the_busy_period_gives_the_s
     assert theory.newest_first(load, LAWS["exponential"]) == pytest.approx(expected, abs=1e-4)
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize("law", LAWS)
 def test_goodput_the_real_processor_agrees_with_theory(law):
     for policy in (NEWEST, best(law, 0.8)):

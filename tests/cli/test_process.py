@@ -109,6 +109,7 @@ def test_a_worker_finishes_what_runs_when_it_is_told_to_stop(queue, start, tmp_p
     assert (tmp_path / "health").exists()
 
 
+@pytest.mark.prove
 def test_what_the_grace_does_not_suffice_for_is_cancelled_and_runs_elsewhere_at_once(
     queue, start, tmp_path
 ):
@@ -124,6 +125,7 @@ def test_what_the_grace_does_not_suffice_for_is_cancelled_and_runs_elsewhere_at_
     assert (tmp_path / "woken").exists()
 
 
+@pytest.mark.prove
 def test_an_interrupt_at_a_question_cancels_nothing(queue, start):
     queue.put("a", task_id="t")
     process = start("purge")
@@ -137,6 +139,7 @@ def test_an_interrupt_at_a_question_cancels_nothing(queue, start):
     assert queue.waiting().value == 1
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize("command", [["list", "--limit", "40"], ["--help"]])
 def test_a_reader_that_goes_away_is_no_trouble(queue, start, command):
     queue.put_many([NewTask(task_type="a", payload="x" * 10_000)] * 40)

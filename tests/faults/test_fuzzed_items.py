@@ -157,7 +157,7 @@ paddings = st.sampled_from([None, None, None, "payload", "blob", "taskType", "ch
 crowds = st.lists(st.tuples(items(), paddings, st.integers(0, 30)), min_size=1, max_size=4)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(crowds)
 def test_no_item_stops_anybody(crowd):
     assert_harmless(World(MemoryTable(), SHARED), crowd)
@@ -246,15 +246,15 @@ def at_most(value: object, bound: int | Decimal) -> bool:
 # One damage at a time, through every operation
 
 one_in = pytest.mark.parametrize(
-    "one_in", [pytest.param(1, marks=pytest.mark.prove, id="all"), pytest.param(11, id="a sample")]
+    "one_in", [pytest.param(1, marks=pytest.mark.prove, id="all"), pytest.param(23, id="a sample")]
 )
 """A sample has each damage in some operations, and each operation over some damages of each place:
-their number is no multiple of eleven."""
+their number is no multiple of 23."""
 
 
 @one_in
 def test_no_operation_fails_or_repeats_itself_over_a_damaged_item(one_in, subtests):
-    assert math.gcd(len(OPERATIONS), 11) == 1
+    assert math.gcd(len(OPERATIONS), 23) == 1
     for place in PLACES:
         pairs = itertools.product(damaged_items(place), OPERATIONS.items())
         with subtests.test(place=".".join(map(str, place))):

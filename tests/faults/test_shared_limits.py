@@ -74,7 +74,7 @@ only_in_prove = partial(pytest.param, marks=pytest.mark.prove)
         pytest.param(1, SLOW_RATE, {"in_flight": 6}, id="a slow rate"),
         only_in_prove(1, TWO_LIMITED, {"in_flight": 1, "rate_limit": 9}, id="one slot"),
         only_in_prove(3, ONE_LIMITED, OF_ALL, id="three workers"),
-        pytest.param(3, TWO_LIMITED, OF_ALL, id="three workers, two limited types"),
+        only_in_prove(3, TWO_LIMITED, OF_ALL, id="three workers, two limited types"),
         pytest.param(2, LONG_LIMITED, {"in_flight": 6, "total_in_flight": 2}, id="a slot each"),
         only_in_prove(
             3, ONE_LIMITED, {"in_flight": 1, "total_in_flight": 2}, id="fewer than three"

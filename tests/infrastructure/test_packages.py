@@ -54,6 +54,7 @@ def test_equal_files_give_equal_bytes_whatever_their_times_and_modes_and_others_
     assert len({one.digest, changed.digest, asset.build(tasks).digest}) == 3
 
 
+@pytest.mark.prove
 def test_lambdas_own_python_packs_bytecode_which_a_start_takes_without_a_look_at_the_source(
     tasks, tmp_path, monkeypatch
 ):

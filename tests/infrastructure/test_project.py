@@ -100,6 +100,7 @@ def test_every_example_is_in_the_list_and_leaves_out_of_git_what_a_new_project_d
         assert (folder / ".gitignore").read_text() == ignored
 
 
+@pytest.mark.prove
 def test_what_judges_the_report_of_the_overload_finds_out_a_wrong_one():
     """The example's own tests, which are those of the verdict of `make demo`."""
     command = [

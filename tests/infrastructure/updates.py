@@ -8,8 +8,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
-
 Template = Mapping[str, Any]
 Templates = Mapping[str, Template]
 """The templates of an application by the names of its stacks."""
@@ -83,6 +81,8 @@ def schema(type_name: str) -> dict[str, Any]:
     """Nothing of what is the application's own."""
     if type_name.startswith("Custom::"):
         return {}
+    from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # noqa: PLC0415 - it takes a second
+
     return PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", type_name).schema
 
 

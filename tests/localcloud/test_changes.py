@@ -1,16 +1,16 @@
 """The table of what can be changed of a resource, against the schemas of CloudFormation."""
 
 import pytest
-from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 
 from lifoq_localcloud.deployments.resources import changes, types
+from tests.infrastructure.updates import schema
 from tests.localcloud import changes_page
 
 
 @pytest.mark.parametrize("name", types.changeable())
 def test_what_is_changed_in_place_is_a_property_that_cloudformation_does_not_replace_by(name):
     kind = types.changeable()[name]
-    known = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", name).schema["properties"]
+    known = schema(name)["properties"]
     assert changes.in_place(kind) <= known.keys()
     assert changes.replacing(kind) <= known.keys()
     assert not changes.in_place(kind) & changes.replacing(kind)

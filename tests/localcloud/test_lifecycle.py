@@ -24,6 +24,7 @@ STOP_SECONDS = 300.0
 ROOT = Path(__file__).parent.parent.parent
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize(
     ("number", "times"),
     [
@@ -97,6 +98,7 @@ def _with_its_application(process: psutil.Process) -> list[int]:
     return []
 
 
+@pytest.mark.prove
 def test_it_ends_with_the_program_that_started_it(tmp_path):
     program = (
         "import pathlib, sys, time\n"

@@ -18,6 +18,8 @@ from tests.releases.release import Release, differences, releases, told_by, unpa
 from tests.releases.samples import own_kinds, written
 from tests.releases.templates import normalised
 
+pytestmark = pytest.mark.prove
+
 each_release = pytest.mark.parametrize("release", releases(), ids=lambda one: one.version)
 LATER = "fieldOfALaterRelease"
 

@@ -13,6 +13,8 @@ from tests.releases import templates
 from tests.releases.law import GONE, HELD, broken
 from tests.releases.release import Release, releases
 
+pytestmark = pytest.mark.prove
+
 Change = Callable[[dict[str, Any]], object]
 """A change of an application's templates."""
 

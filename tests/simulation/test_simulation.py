@@ -10,7 +10,7 @@ from tests.simulation.run import run_seed, run_seeds, story
 
 def test_the_queue_keeps_its_word_under_every_seed():
     # `make chaos` runs hundreds; so many show a fault that nearly all schedules would.
-    for result in run_seeds(range(6), processes=2):
+    for result in run_seeds(range(4), processes=2):
         assert result.failure is None, story(result)
 
 
