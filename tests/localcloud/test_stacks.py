@@ -129,21 +129,25 @@ def changed(**properties: dict[str, Any]) -> dict[str, Any]:
     return resources
 
 
+# It fails over a resource that comes last, after it would have removed the table.
+NO_EXPORT = {"Role": ALL["Role"], "New": TOPIC, "Imported": parameter("nobody:exports")}
+
+
 @pytest.mark.parametrize(
-    ("wrong", "reason"),
+    ("wrong", "reason", "by_change_set"),
     [
-        # It fails over a resource that comes last, after it would have removed the table.
+        (NO_EXPORT, "No export named nobody:exports found", False),
+        (NO_EXPORT, "No export named nobody:exports found", True),
+        (changed(Reader={"Timeout": SOON}), "", True),
         (
-            {"Role": ALL["Role"], "New": TOPIC, "Imported": parameter("nobody:exports")},
-            "No export named nobody:exports found",
+            changed(LettersMapping={"FilterCriteria": {"Filters": [{"Pattern": "{nojson"}]}}),
+            "",
+            False,
         ),
-        (changed(Reader={"Timeout": SOON}), ""),
-        (changed(LettersMapping={"FilterCriteria": {"Filters": [{"Pattern": "{nojson"}]}}), ""),
-        (changed(BrokerMapping={"Queues": ["others"]}, Reader={"Timeout": SOON}), ""),
+        (changed(BrokerMapping={"Queues": ["others"]}, Reader={"Timeout": SOON}), "", True),
     ],
-    ids=["import", "function", "mapping", "function beside a broker"],
+    ids=["import", "import by change set", "function", "mapping", "function beside a broker"],
 )
-@pytest.mark.parametrize("by_change_set", [True, False])
 def test_what_fails_is_taken_back_and_what_is_right_can_follow(
     deployed, stacks, name, wrong, reason, by_change_set
 ):
@@ -287,29 +291,32 @@ def test_an_output_that_cannot_be_told_has_the_deployment_rolled_back(stacks, na
     assert "Colour" in stacks.reasons(name)
 
 
-@pytest.mark.parametrize(
-    ("resource", "change", "reason"),
-    [
-        ("Schedule", {"ScheduleExpression": "cron(61 * * * ? *)"}, "61 is not between 0 and 59"),
-        ("Schedule", {"ScheduleExpressionTimezone": "Mars"}, "no such time zone"),
-        ("Mapping", {"FilterCriteria": {"Filters": [{"Pattern": "{nojson"}]}}, "Invalid filter"),
-        ("Mapping", {"FilterCriteria": {"Filters": [{"Pattern": '{"body": "x"}'}]}}, "of lists"),
-        ("Probe", {"Code": {"S3Bucket": CODE_BUCKET, "S3Key": "no.zip"}}, "Could not unzip"),
-    ],
-)
-def test_what_nothing_can_run_with_has_the_deployment_rolled_back(
-    stacks, name, resource, change, reason
-):
+NOTHING_CAN_RUN_WITH = [
+    ("Schedule", {"ScheduleExpression": "cron(61 * * * ? *)"}, "61 is not between 0 and 59"),
+    ("Schedule", {"ScheduleExpressionTimezone": "Mars"}, "no such time zone"),
+    ("Mapping", {"FilterCriteria": {"Filters": [{"Pattern": "{nojson"}]}}, "Invalid filter"),
+    ("Mapping", {"FilterCriteria": {"Filters": [{"Pattern": '{"body": "x"}'}]}}, "of lists"),
+    ("Probe", {"Code": {"S3Bucket": CODE_BUCKET, "S3Key": "no.zip"}}, "Could not unzip"),
+]
+
+
+def test_what_nothing_can_run_with_has_the_deployment_rolled_back(stacks, name, subtests):
     stacks.put_code("no.zip", b"no archive")
-    good = build(CODE_BUCKET, "probe.zip")
-    bad = build(CODE_BUCKET, "probe.zip")
-    bad["Resources"][resource]["Properties"] |= change
-    assert stacks.change(name, json.dumps(bad)) == "ROLLBACK_COMPLETE"
-    assert reason in stacks.reasons(name)
-    stacks.delete(name)
-    assert stacks.change(name, json.dumps(good)) == "CREATE_COMPLETE"
-    assert stacks.change(name, json.dumps(bad), kind="UPDATE") == "UPDATE_ROLLBACK_COMPLETE"
-    stacks.delete(name)
+    good = f"{name}-good"
+    made = stacks.change(good, json.dumps(build(CODE_BUCKET, "probe.zip")))
+    assert made == "CREATE_COMPLETE"
+    for number, (resource, change, reason) in enumerate(NOTHING_CAN_RUN_WITH):
+        with subtests.test(reason):
+            new = f"{name}-{number}"
+            bad = build(CODE_BUCKET, "probe.zip")
+            bad["Resources"][resource]["Properties"] |= change
+            assert stacks.change(new, json.dumps(bad)) == "ROLLBACK_COMPLETE"
+            assert reason in stacks.reasons(new)
+            stacks.delete(new)
+            again = stacks.change(good, json.dumps(bad), kind="UPDATE")
+            assert again == "UPDATE_ROLLBACK_COMPLETE"
+            assert reason in stacks.reasons(good)
+    stacks.delete(good)
 
 
 def test_a_name_that_cloudformation_makes_is_as_long_as_its_service_takes(stacks, deployed, name):
