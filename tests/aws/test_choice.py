@@ -74,7 +74,7 @@ def test_no_private_name_of_botocore_boto3_or_urllib3_is_used_anywhere():
             if "vendored" in path.parts:
                 continue
             # All that is mentioned: to parse what defines one takes seconds.
-            private.update(re.findall(r"\b_\w*[a-z0-9]\b", path.read_text(encoding="utf-8")))
+            private.update(re.findall(r"\b_[a-z]\w*[a-z0-9]\b", path.read_text(encoding="utf-8")))
     private -= {*vars(http.client)}  # the standard library's own
     found = []
     for package in PRODUCT:
