@@ -1,5 +1,6 @@
 """The report's definitions, to the microsecond: cases that random histories seldom meet."""
 
+import itertools
 import re
 from typing import Any
 
@@ -71,6 +72,25 @@ def test_a_claim_is_fresh_before_the_age_that_is_asked_for():
     found = told(judged(observed(*claimed, full_line(item("waits", "PENDING")), full=60)))
     shares = {"1": 0.25, "10": 0.75, "60": 1.0, "600": 1.0, "3600": 1.0}
     assert found["fresh_claims"] == found["by_type"]["mail"]["fresh_claims"] == shares
+
+
+def test_a_sentence_says_the_ages_up_to_the_one_before_which_all_were_served():
+    shares = {"1": 0.25, "10": None, "60": 0.75, "600": 1.0, "3600": 1.0}
+    said = details.freshness({"fresh_claims": shares}).replace("\N{NO-BREAK SPACE}", " ")
+    assert said == (
+        "Of those that were served: 25 % before 1 s, 75 % before 1 min, 100 % before 10 min."
+    )
+
+
+def test_what_left_at_the_reports_moment_does_not_wait_any_more():
+    done = full_line(item("t", "CANCELLED", finishedAt=60))
+    assert told(judged(observed(done, full=60)))["waiting"]["for_first_claim"] == 0
+
+
+def test_the_edges_of_ages_are_about_three_to_a_decade():
+    steps = [after / before for before, after in itertools.pairwise(series.AGES)]
+    assert min(steps) >= 2
+    assert max(steps) <= 4
 
 
 def test_the_latest_image_counts_in_whichever_export_it_is():

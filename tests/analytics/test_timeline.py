@@ -6,6 +6,7 @@ from typing import Any
 
 from lifoq.basics.times import iso
 from lifoq_analytics.page import about, charts, timeline
+from lifoq_analytics.page.axes import Time
 
 SECOND = 1_000_000
 
@@ -53,6 +54,21 @@ def test_two_places_are_a_line_and_one_alone_is_a_dot():
     assert (line.kind, dots.kind) == ("line", "dots")
     assert line.path == charts._path([(0.2, 0.5), (0.3, 0.6)])
     assert dots.path == charts._path([(0.1, 0.5), (0.1, 0.5)])
+
+
+def test_words_stand_before_their_mark_where_there_is_more_room():
+    for place, words_from in ((0.1, 0.1), (0.9, 0.8)):
+        begin, end = timeline._extent(place, "20:00:00 paused")
+        assert (begin < words_from - 0.02, end > place + 0.1) == (place > 0.5, place < 0.5)
+
+
+def test_of_marks_that_are_close_every_second_number_stands_below():
+    seconds = (1, 2, 3, 40, 50)
+    events = [{"at": iso(second * SECOND), "name": "paused"} for second in seconds]
+    answers = {"backlog": {"max": 0, "max_at": None}, "shed_at": {"first": None, "last": None}}
+    time = Time(start=0, end=100 * SECOND)
+    marks = timeline._marks(answers, events, time, say=str)
+    assert [mark.few_row for mark in marks] == [0, 1, 0, 0, 0]
 
 
 def test_each_mark_stands_in_a_row_where_its_words_touch_no_others():

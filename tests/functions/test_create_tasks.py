@@ -56,7 +56,7 @@ REFUSED = [
     ({"tasktype": "a"}, "are unknown; known are taskType, payload, taskId"),
     ({"taskId": "a", "load": LOAD}, "leave one of them out"),
     ({"load": {"seconds": 1}}, "load.tasksPerSecond=None"),
-    ({"load": {**LOAD, "seconds": 56}}, "may run; shorten it"),
+    ({"load": {**LOAD, "seconds": 56}}, "is more than the 55 s that .* may run; shorten it"),
     ({"load": {**LOAD, "profile": "flat"}}, "constant, burst, sine"),
     ({"load": {**LOAD, "profile": "sine"}}, "load.peakTasksPerSecond=None"),
 ]

@@ -586,6 +586,28 @@ def test_what_fails_in_the_making_does_not_keep_its_name(stack, right, wrong):
     stack.api.delete_stack(StackName=stack.name)
 
 
+def test_an_update_goes_by_its_own_mappings_and_tags_what_is_new(stack):
+    def template(seconds: int, **queues: Any) -> str:
+        found = {"Fn::FindInMap": ["Seconds", "delay", "value"]}
+        delayed = of_type("AWS::SQS::Queue", DelaySeconds=found)
+        return json.dumps(
+            {
+                "Mappings": {"Seconds": {"delay": {"value": seconds}}},
+                "Resources": {"It": delayed, **queues},
+                "Outputs": {name: {"Value": ref(name)} for name in ("It", *queues)},
+            }
+        )
+
+    sqs = stack.deployed.client("sqs")
+    stack.api.create_stack(StackName=stack.name, TemplateBody=template(3))
+    new = of_type("AWS::SQS::Queue", **TAGS)
+    stack.api.update_stack(StackName=stack.name, TemplateBody=template(7, New=new))
+    ids = stack.deployed.cloud.outputs(stack.name)
+    told = sqs.get_queue_attributes(QueueUrl=ids["It"], AttributeNames=["DelaySeconds"])
+    assert told["Attributes"]["DelaySeconds"] == "7"
+    assert sqs.list_queue_tags(QueueUrl=ids["New"])["Tags"] == {"team": "pictures"}
+
+
 def test_a_number_may_be_the_value_of_a_parameter(stack):
     alarm = of_type(
         "AWS::CloudWatch::Alarm",

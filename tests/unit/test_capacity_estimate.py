@@ -4,6 +4,18 @@ import pytest
 
 from lifoq.worker.gates.adaptive.attempt_times import Cycle
 from lifoq.worker.gates.adaptive.capacity_estimate import ALONE, CapacityEstimate
+from lifoq.worker.gates.gate import LoadSignal
+
+
+def test_times_tell_of_the_capacity_unless_more_than_half_of_the_attempts_hang():
+    cycle = Cycle(number=1, low=4, high=8, low_part=0.3, high_work=8.0, high_time=1.0)
+    samples = [cycle.begins(0, at_work=8, work=0, low=False) for _ in range(10)]
+    for sample in samples[:5]:
+        cycle.ends(sample, 1, LoadSignal.DONE, work=8)
+    cycle.close(1, usual=1, work=8)
+    assert (cycle.hanging, cycle.tells) == (5, True)
+    cycle.hanging = 6
+    assert not cycle.tells
 
 
 @pytest.mark.parametrize(("at_work", "learns"), [(8, True), (int(ALONE), False)])

@@ -1,5 +1,4 @@
-"""The keys that the tasks were for: the busiest ones, and how evenly they waited. A report tells of
-keys where they are few, as customers are; of devices by the million it does not.
+"""The keys that the tasks were for: the busiest ones, and how evenly they waited.
 
 A report tells of keys where they are few, as customers are; devices by the million it does not.
 """
