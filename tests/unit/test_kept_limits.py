@@ -50,7 +50,7 @@ class Downstream:
         self._inside -= 1
 
 
-def worked(table, *, adaptive=True, seconds=90):
+def worked(table, *, adaptive=True, seconds=60):
     """Let a new process work for some time, and return its downstream."""
     downstream = Downstream(table.host)
     world = World(

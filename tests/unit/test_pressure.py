@@ -31,7 +31,7 @@ HALF = pytest.approx(0.5, abs=0.06)
 def test_what_is_started_is_known_and_beyond_the_capacity_the_share_that_is_shed(
     rate, window, starts, shed
 ):
-    """After four minutes in which so many came in a second, of which ten can be done."""
+    """After two and a half minutes in which so many came in a second, of which ten can be done."""
     table = LateTtl()
     world = World(
         table,
@@ -39,9 +39,9 @@ def test_what_is_started_is_known_and_beyond_the_capacity_the_share_that_is_shed
         lifetimes=Lifetimes(deadline=10),
         settings=WorkerSettings(in_flight=10, window=window),
     )
-    moments = poisson(rate, 240, random.Random(1))
+    moments = poisson(rate, 150, random.Random(1))
     world.feed(((moment, None) for moment in moments), world.put)
-    world.run(240)
+    world.run(150)
     pressure = Queue(world.store, host=table.host).pressure()
     assert pressure.shed_share == shed
     assert pressure.starts_per_second == pytest.approx(starts, rel=0.25)
