@@ -10,7 +10,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,16 +25,19 @@ MOST_SECONDS: Final = 60
 
 class Map:
     """Which test runs which statement, and how long each takes, its parameters together, but for
-    those with a database where it can do without one."""
+    those with a database where it can do without one. What several tests share, such as a
+    deployment, has seconds of its own."""
 
     def __init__(self, folder: Path, copy: Path) -> None:
         """``copy``: the code that the map was drawn of."""
         self._copy = copy
         self._seconds: Counter[str] = Counter()
+        self._shared: Counter[str] = Counter()
         self._tests: dict[str, dict[int, set[str]]] = {}
         for part in folder.glob("ran-*.json"):
             noted: dict[str, Any] = json.loads(part.read_text())
             self._seconds.update(noted["seconds"])
+            self._shared.update(noted["shared"])
             for place, tests in noted["places"].items():
                 path, _, line = place.rpartition(":")
                 self._tests.setdefault(path, {}).setdefault(int(line), set()).update(tests)
@@ -83,16 +85,21 @@ class Map:
         if name or not found:
             found = {*self._in(mutant.path), *self._naming(name or Path(mutant.path).stem)}
         near = Counter(self._in(mutant.path))
-        ordered = sorted(
-            found,
-            key=lambda test: (self._seconds[test] * self._all[test] / (near[test] + 1), test),
-        )
-        sums = accumulate(self._seconds[test] for test in ordered)
-        return {
-            test: self._seconds[test]
-            for test, spent in zip(ordered, sums, strict=True)
-            if spent - self._seconds[test] < MOST_SECONDS
-        }
+
+        def far(test: str) -> tuple[float, str]:
+            alone = self._seconds[test] + self._shared[test]
+            return alone * self._all[test] / (near[test] + 1), test
+
+        asked: dict[str, float] = {}
+        files: set[str] = set()
+        for test in sorted(found, key=far):
+            file, _, _ = test.partition("::")
+            shared = 0 if file in files else self._shared[test]
+            asked[test] = self._seconds[test] + shared
+            files.add(file)
+            if sum(asked.values()) >= MOST_SECONDS:
+                break
+        return asked
 
     def _naming(self, name: str) -> Iterator[str]:
         """Tests that run a statement which names it, or what is made of it at import."""

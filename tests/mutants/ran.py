@@ -27,6 +27,8 @@ class Record:
         self.elsewhere.mkdir()
         self._spans: list[tuple[float, float, str]] = []
         self._seconds: Counter[str] = Counter()
+        self._shared: dict[str, float] = {}
+        self._takes: Counter[pytest.FixtureDef[Any]] = Counter()
         self._with_database: Counter[str] = Counter()
         self._tests: defaultdict[str, set[str]] = defaultdict(set)
         self._failed: set[str] = set()
@@ -34,10 +36,14 @@ class Record:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
-        """Count each statement that a fixture runs for all tests that are given it."""
+        """Count each statement that a fixture runs for all tests that are given it. So are the
+        seconds of one that several tests share: each, asked alone, has to wait for it."""
         before = {*now}
         now.clear()
+        began = time.monotonic()
         result = yield
+        if fixturedef.scope != "function":
+            self._takes[fixturedef] += time.monotonic() - began
         self._fixtures[fixturedef] |= now
         now.update(before)
         return result
@@ -45,15 +51,16 @@ class Record:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         now.clear()
-        began = time.monotonic()
+        began, shared = time.monotonic(), self._takes.total()
         result = yield
         ended = time.monotonic()
-        seconds = ended - began
+        seconds = ended - began - (self._takes.total() - shared)
         test, _, parameters = item.nodeid.partition("[")
         self._spans.append((began, ended, test))
         dear = "moto" in parameters or "dynamodb" in parameters
         (self._with_database if dear else self._seconds)[test] += seconds
         given = fixtures_of(item)
+        self._shared[test] = sum(self._takes[fixture] for fixture in given)
         for place in now.union(*(self._fixtures[fixture] for fixture in given)):
             self._tests[place].add(test)
         return result
@@ -78,7 +85,9 @@ class Record:
         seconds = {**self._with_database, **self._seconds}
         passed = {test: spent for test, spent in seconds.items() if test not in self._failed}
         places = {place: sorted(tests & passed.keys()) for place, tests in self._tests.items()}
-        self._into.write_text(json.dumps({"seconds": passed, "places": places}))
+        self._into.write_text(
+            json.dumps({"seconds": passed, "shared": self._shared, "places": places})
+        )
 
 
 def fixtures_of(item: Any) -> list[pytest.FixtureDef[Any]]:
