@@ -1,15 +1,19 @@
 """The files of each page that tells how to, in a folder of their own: its tests pass, its
 application is synthesized, its scripts do what they say."""
 
+import functools
 import json
 import os
 import re
+import runpy
 import sys
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import aws_cdk as cdk
 import boto3
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -50,6 +54,30 @@ def python(folder: Path, *arguments: str, **environment: str) -> str:
     return run(sys.executable, *arguments, cwd=folder, env=env)
 
 
+@pytest.fixture
+def synthesized(tmp_path, monkeypatch) -> Iterator[Callable[[str], dict[str, Any]]]:
+    """Synthesizes the application of a page, and returns its template. All share this process, and
+    the constructs in it, which take longer to start than to use."""
+
+    def template(page: str) -> dict[str, Any]:
+        folder, out = written(page, tmp_path), tmp_path / "out"
+        if "from_asset" in FILES[page]["app.py"]:
+            # The program of the constructs looks for the folder, and stays where it was started.
+            python(folder, "app.py", CDK_OUTDIR=str(out))
+        else:
+            monkeypatch.chdir(folder)
+            monkeypatch.syspath_prepend(folder)
+            monkeypatch.setattr(cdk, "App", functools.partial(cdk.App, outdir=str(out)))
+            runpy.run_path("app.py", run_name="__main__")
+        (found,) = out.glob("*.template.json")
+        return json.loads(found.read_text())
+
+    yield template
+    for name, module in list(sys.modules.items()):
+        if (getattr(module, "__file__", None) or "").startswith(f"{tmp_path}/"):
+            del sys.modules[name]
+
+
 def test_every_code_of_the_pages_is_a_file_that_is_run_here():
     untitled = re.compile(r"^```(?:python|yaml)$", re.MULTILINE)
     assert [name for name, page in HOW_TO.items() if untitled.search(page)] == []
@@ -66,18 +94,15 @@ def test_the_tests_of_a_page_pass(page, tmp_path):
 
 @pytest.mark.prove
 @pytest.mark.parametrize("page", sorted({*having("app.py")} - {"ci-cd"}))
-def test_the_application_of_a_page_is_synthesized(page, tmp_path):
-    python(written(page, tmp_path), "app.py", CDK_OUTDIR=str(tmp_path / "out"))
-    assert list((tmp_path / "out").glob("*.template.json"))
+def test_the_application_of_a_page_is_synthesized(page, synthesized):
+    assert synthesized(page)["Resources"]
 
 
 @pytest.mark.prove
-def test_only_jobs_of_the_environment_may_deploy_and_others_may_look(tmp_path):
-    python(written("ci-cd", tmp_path), "app.py", CDK_OUTDIR=str(tmp_path / "out"))
-    (template,) = (tmp_path / "out").glob("*.template.json")
+def test_only_jobs_of_the_environment_may_deploy_and_others_may_look(synthesized):
     roles = [
         json.dumps(resource["Properties"]["AssumeRolePolicyDocument"])
-        for resource in json.loads(template.read_text())["Resources"].values()
+        for resource in synthesized("ci-cd")["Resources"].values()
         if resource["Type"] == "AWS::IAM::Role"
     ]
     jobs = yaml.safe_load(FILES["ci-cd"][".github/workflows/deploy.yml"])["jobs"]
