@@ -39,6 +39,7 @@ every_table = pytest.mark.parametrize("table", BACKENDS, indirect=True)
 on_dynamodb_too = pytest.mark.parametrize("table", ["memory", "dynamodb-local"], indirect=True)
 """For what rests on its conditions. What the library does above them is shown in memory alone."""
 TOGETHER: Final = (
+    ("tests/infrastructure/test_walks_of_examples.py",),
     ("tests/infrastructure/test_walks.py",),
     ("tests/races/test_races.py",),
     (
@@ -55,7 +56,7 @@ TOGETHER: Final = (
     ("tests/simulation/",),
 )
 """Files that share what takes seconds to make: databases, the local cloud, the templates of the
-application, Spark. One process runs them, and so makes it once. The first two and the last two
+application, Spark. One process runs them, and so makes it once. The first three and the last two
 take long alone."""
 IN_ANY_ORDER: Final = tuple(
     f"tests/{room}/" for room in ("unit", "contract", "functions", "aws", "faults")

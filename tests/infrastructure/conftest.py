@@ -1,6 +1,7 @@
-"""Deployments, and the wheel, which several tests look at."""
+"""Deployments, the wheel, and who installed it, which several tests look at."""
 
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from tests.infrastructure.commands import run
 from tests.infrastructure.deployments import ROOT, Deployment, synthesize, synthesized
 from tests.infrastructure.everything import plain
+from tests.infrastructure.users import Terminal, User
 
 
 @pytest.fixture(scope="session")
@@ -35,3 +37,16 @@ def wheel(tmp_path_factory) -> Path:
     )
     (built,) = folder.glob("*.whl")
     return built
+
+
+@pytest.fixture(scope="session")
+def user(wheel, tmp_path_factory) -> User:
+    user = User(tmp_path_factory.mktemp("user"))
+    user.install(wheel, "dev,analytics")
+    return user
+
+
+@pytest.fixture
+def open_terminal(user) -> Iterator[Callable[[Path], Terminal]]:
+    with user.terminals() as open_terminal:
+        yield open_terminal

@@ -1,44 +1,21 @@
-"""The walks of a newcomer, from the wheel on: the tutorial, a project of one's own, the README, the
-examples. Their commands, files and answers are those of the pages. Packages come from the caches of
-this machine, and the first time from their registries."""
+"""The walks of a newcomer, from the wheel on: the tutorial, a project of one's own, the README.
+Their commands, files and answers are those of the pages. Packages come from the caches of this
+machine, and the first time from their registries."""
 
 import json
 import re
-import shutil
-import zipfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.infrastructure.commands import ROOT
-from tests.infrastructure.users import Terminal, User, registries, until
+from tests.infrastructure.users import Terminal, blocks, registries, until
 
 OWN_PROJECT = (ROOT / "docs" / "own-project.md").read_text()
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text()
-EXAMPLES = sorted(app.parent for app in (ROOT / "examples").glob("*/app.py"))
-Block = tuple[str, str, str]
-"""Its language, its title, its text."""
 
 pytestmark = pytest.mark.prove
-
-
-def blocks(page: str) -> list[Block]:
-    return re.findall(r'^```(\w+)(?: title="(.+?)")?\n(.*?)^```$', page, re.DOTALL | re.MULTILINE)
-
-
-@pytest.fixture(scope="module")
-def user(wheel, tmp_path_factory) -> User:
-    user = User(tmp_path_factory.mktemp("user"))
-    user.install(wheel, "dev,analytics")
-    return user
-
-
-@pytest.fixture
-def open_terminal(user) -> Iterator[Callable[[Path], Terminal]]:
-    with user.terminals() as open_terminal:
-        yield open_terminal
 
 
 def test_who_follows_the_tutorial_sees_the_newest_served_and_the_rest_shed_in_the_report(
@@ -154,32 +131,3 @@ def _follow_the_readme(project: Path, dev: Terminal, terminal: Terminal) -> None
     terminal.runs(put)
     assert wait.partition("# ")[2] in terminal.runs(wait)
     assert "1 passed" in terminal.runs(tested.replace("pip install", "uv pip install"))
-
-
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda folder: folder.name)
-def test_an_example_runs_copied_anywhere_by_the_lines_of_its_readme(example, user, open_terminal):
-    ignored = shutil.ignore_patterns(".*", "__pycache__", "cdk.out")
-    copy = shutil.copytree(example, user.folder / "examples" / example.name, ignore=ignored)
-    (_, _, begin), *then = blocks((copy / "README.md").read_text())
-    tests, start = begin.strip().rsplit("\n", 1)
-    first, second = open_terminal(copy), open_terminal(copy)
-    with registries():
-        assert " passed" in first.runs(tests.replace("pip install", "uv pip install"))
-    shown = ""
-    if start.endswith("lifoq dev"):
-        first.deploys(start)
-    else:  # it runs `lifoq dev` itself, and ends
-        shown = first.runs(start)
-
-    for kind, _, text in then:
-        if kind == "sh":
-            shown = second.runs(text)
-        else:
-            assert text.strip() in shown, first.shown
-    assert then[-1][0] == "text"
-    packaged = {
-        name
-        for archive in (copy / "cdk.out").glob("asset.*.zip")
-        for name in zipfile.ZipFile(archive).namelist()
-    }
-    assert packaged & {str(file.relative_to(copy)) for file in copy.glob("*.*")} == set()

@@ -2,9 +2,12 @@
 
 import contextlib
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,6 +21,12 @@ NO_NETWORK = ("Failed to fetch", "Failed to download", "error sending request", 
 NO_NETWORK += ("EAI_AGAIN", "ECONNREFUSED", "ETIMEDOUT", "ENOTCACHED", "Could not connect")
 PATIENCE_SECONDS = 600.0
 OF_THE_CLONE = ("PYTHONPATH", "JSII_NODE", "VIRTUAL_ENV")
+Block = tuple[str, str, str]
+"""Its language, its title, its text."""
+
+
+def blocks(page: str) -> list[Block]:
+    return re.findall(r'^```(\w+)(?: title="(.+?)")?\n(.*?)^```$', page, re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -48,6 +57,17 @@ class User:
         except AssertionError:
             with registries():
                 run(*command)
+        self._has_compiled_what_the_clone_has()
+
+    def _has_compiled_what_the_clone_has(self) -> None:
+        """Files of the same packages need not be compiled again, which takes longer than a
+        deployment's other work. Python looks whether they are the same."""
+        clone = Path(sysconfig.get_path("purelib"))
+        own = self.folder / ".venv" / clone.relative_to(sys.prefix)
+        for compiled in clone.rglob("__pycache__"):
+            place = own / compiled.relative_to(clone)
+            if place.parent.exists() and not place.exists():
+                shutil.copytree(compiled, place)
 
     @contextlib.contextmanager
     def terminals(self) -> Iterator[Callable[[Path], "Terminal"]]:
