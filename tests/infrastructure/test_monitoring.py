@@ -202,6 +202,15 @@ def test_the_dashboards_top_row_answers_whether_fresh_work_is_done(everything):
     first = shown([chart for chart in charts if chart["y"] == top])
     assert {*ages, "TasksSucceeded", "TasksShed", "TasksPending", "WaitSeconds"} <= first
     assert {"TasksUnconfirmed", "TasksUnsettled"} <= shown(charts)
+    axes = [chart["properties"].get("yAxis") for chart in charts]
+    assert {axis["left"]["min"] for axis in axes if axis} == {0}, "a difference would look larger"
+
+
+def test_logs_outlive_a_queue_unless_their_name_is_given_and_would_be_in_the_next_ones_way(prod):
+    groups = [one for _, one in prod.all_resources() if one["Type"] == "AWS::Logs::LogGroup"]
+    for group in groups:
+        assert ("LogGroupName" in group["Properties"]) == (group["DeletionPolicy"] == "Delete")
+    assert len({group["DeletionPolicy"] for group in groups}) == 2
 
 
 def test_saved_queries_are_there_for_each_stage(prod):
