@@ -98,8 +98,11 @@ def killed_in_the_middle(cloud: LocalCloud, assembly: Path) -> None:
 
 
 def test_a_deployment_that_fails_tells_what_the_cli_said(deployed, tmp_path):
-    with pytest.raises(DeploymentError, match="cdk deploy failed"):
-        deployed.cloud.deploy(tmp_path / "nothing")
+    heard: list[str] = []
+    with pytest.raises(DeploymentError, match="cdk deploy failed") as failed:
+        deployed.cloud.deploy_application(tmp_path, heard.append)
+    assert "--app is required" in str(failed.value)
+    assert any("--app is required" in line for line in heard), "while it lasts"
 
 
 def test_an_update_reaches_mapping_subscription_schedule_and_table(deployed):

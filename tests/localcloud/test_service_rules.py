@@ -181,6 +181,13 @@ def test_an_event_is_refused_in_its_place(source, detail, code):
     assert event_rules.refused_entry({"Source": "awsome", "Detail": "{}"}) is None
 
 
+def test_a_pattern_may_refer_to_what_the_deployment_makes():
+    event_rules.check({"EventPattern": {"source": {"Ref": "Source"}, "id": [{"Ref": "Id"}]}})
+    for wrong in ({"Ref": "Source", "other": 1}, {"other": 1}):
+        with pytest.raises(RefusedError, match="must be an object or an array"):
+            event_rules.check({"EventPattern": {"source": wrong}})
+
+
 def test_a_metric_that_is_no_number_and_a_time_that_ends_before_it_begins_are_refused():
     wrong = {"Namespace": "a", "MetricData": [{"MetricName": "m", "Value": float("nan")}]}
     with pytest.raises(RefusedError, match=r"MetricData\.member\.1\.Value is invalid"):

@@ -67,6 +67,19 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("BatchWriteItem", write(26), "Member must have length less than or equal to 25"),
     ("BatchWriteItem", {"RequestItems": {}}, "requestItems parameter is required"),
     (
+        "Scan",
+        {
+            "TableName": "tasks",
+            "ScanFilter": {
+                "n": {
+                    "ComparisonOperator": "BETWEEN",
+                    "AttributeValueList": [{"N": "5"}, {"S": "9"}],
+                }
+            },
+        },
+        "inside AttributeValueList must be of same type",
+    ),
+    (
         "BatchWriteItem",
         {"RequestItems": {"tasks": [{"PutRequest": {"Item": {**KEY, "n": {"N": "1" * 39}}}}]}},
         "38 significant digits",
@@ -261,6 +274,31 @@ def test_numbers_are_written_as_dynamodb_stores_them(given, stored):
     request = put(n={"L": [{"N": given}]}, s={"NS": [given]})
     values.rewrite("PutItem", request)
     assert request == put(n={"L": [{"N": stored}]}, s={"NS": [stored]})
+
+
+def test_capacity_is_counted_for_the_table_and_for_each_entry_of_an_index():
+    tables = database()
+
+    def units(operation: str, **request: Any) -> tuple[float, float, float]:
+        """Return the units of the table, of its index, and of both."""
+        asked = {"TableName": "tasks", "ReturnConsumedCapacity": "INDEXES", **request}
+        told = tables.ask(operation, asked)["ConsumedCapacity"]
+        index = told.get("GlobalSecondaryIndexes", {}).get("by-status", {"CapacityUnits": 0.0})
+        return told["Table"]["CapacityUnits"], index["CapacityUnits"], told["CapacityUnits"]
+
+    def change(set_: str) -> dict[str, Any]:
+        values = {":s": {"S": "TAKEN"}} if ":s" in set_ else {":n": NINE}
+        return {"Key": KEY, "UpdateExpression": set_, "ExpressionAttributeValues": values}
+
+    assert units("PutItem", Item={**KEY, "n": FIVE}) == (1, 0, 1)
+    assert units("PutItem", Item={**KEY, "status": {"S": "PENDING"}, "created": FIVE}) == (1, 1, 2)
+    assert units("UpdateItem", **change("SET n = :n")) == (1, 1, 2)
+    moved = {**change("SET #s = :s"), "ExpressionAttributeNames": {"#s": "status"}}
+    assert units("UpdateItem", **moved) == (1, 2, 3), "an entry goes, and another comes"
+    assert units("GetItem", Key=KEY) == (0.5, 0, 0.5)
+    assert units("GetItem", Key=KEY, ConsistentRead=True) == (1, 0, 1)
+    assert units("Query", **query()) == (0, 0.5, 0.5)
+    assert "ConsumedCapacity" not in tables.ask("GetItem", {"TableName": "tasks", "Key": KEY})
 
 
 def test_a_transaction_is_done_once_for_each_token():

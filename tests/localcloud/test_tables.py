@@ -113,7 +113,7 @@ def records(deployed: Deployed, table: str) -> list[dict[str, Any]]:
     return api.get_records(ShardIterator=iterator)["Records"]
 
 
-BYTES = (b"", b"a", b"ab", b"abc", b"\x00\xff", b"\xfb\xef\xff")
+BYTES = (b"", b"a", b"ab", b"abc", b"b", b"\x00\xff", b"\xfb\xef\xff")
 
 
 def test_binary_values_are_bytes_everywhere(deployed):
