@@ -6,8 +6,11 @@ Each change is made by CloudFormation, and asked of the service afterwards; then
 import json
 import re
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from botocore.exceptions import ClientError
@@ -520,12 +523,19 @@ def test_every_part_of_a_lifecycle_rule_reaches_the_bucket(stack):
     assert parts["Status"] == "Disabled"
 
 
-def test_a_route_that_the_template_no_longer_has_is_not_answered(stack):
-    def route(key: str) -> Properties:
+def test_a_route_lets_in_whom_it_asks_for_and_is_not_answered_when_it_is_gone(stack):
+    def route(key: str, **more: Any) -> Properties:
         integration = {"Fn::Sub": "integrations/${Integration}"}
         return of_type(
-            "AWS::ApiGatewayV2::Route", ApiId=ref("Api"), RouteKey=key, Target=integration
+            "AWS::ApiGatewayV2::Route", ApiId=ref("Api"), RouteKey=key, Target=integration, **more
         )
+
+    def asked(path: str) -> int:
+        """Return the status that somebody without a key is answered."""
+        connection = HTTPConnection(urlsplit(stack.deployed.cloud.endpoint).netloc)
+        connection.request("GET", f"/_http/{api_id}/{path}")
+        with closing(connection):
+            return connection.getresponse().status
 
     resources = {
         **OTHERS,
@@ -540,8 +550,10 @@ def test_a_route_that_the_template_no_longer_has_is_not_answered(stack):
         ),
         "Kept": route("GET /kept"),
     }
+    signed = route("GET /signed", AuthorizationType="AWS_IAM")
     stage = of_type("AWS::ApiGatewayV2::Stage", ApiId=ref("Api"), StageName="$default")
-    api_id = stack.deploy({**resources, "Gone": route("GET /gone"), "Stage": stage})["Api"]
+    api_id = stack.deploy({**resources, "Signed": signed, "Stage": stage})["Api"]
+    assert [asked(path) for path in ("kept", "signed", "none")] == [200, 403, 404]
     stack.deploy(resources)
     assert stack.status == "UPDATE_COMPLETE"
     api = stack.deployed.client("apigatewayv2")
