@@ -82,6 +82,16 @@ def function(stack: cdk.Stack, name: str) -> lambda_.Function:
     )
 
 
+def test_a_queue_needs_nothing_but_a_folder_of_task_code(stack):
+    LifoQueue(stack, "Queue", tasks=str(TASKS))
+
+    told = own_functions(template_of(stack))["process_tasks"]["Environment"]["Variables"]
+    environment = Environment({name: str(value) for name, value in told.items()})
+    assert environment.worker() == WorkerSettings()
+    assert environment.lifetimes() == Lifetimes()
+    assert environment.tasks == "thumbnails"
+
+
 def test_the_code_of_a_function_of_ones_own_is_packaged_with_the_library(tmp_path):
     (tmp_path / "uploads").mkdir()
     (tmp_path / "uploads" / "handler.py").write_text("")
@@ -91,16 +101,6 @@ def test_the_code_of_a_function_of_ones_own_is_packaged_with_the_library(tmp_pat
 
         names = set(zipfile.ZipFile(package.path).namelist())
         assert {"uploads/handler.py", "lifoq/client/queue.py"} <= names
-
-
-def test_a_queue_needs_nothing_but_a_folder_of_task_code(stack):
-    LifoQueue(stack, "Queue", tasks=str(TASKS))
-
-    told = own_functions(template_of(stack))["process_tasks"]["Environment"]["Variables"]
-    environment = Environment({name: str(value) for name, value in told.items()})
-    assert environment.worker() == WorkerSettings()
-    assert environment.lifetimes() == Lifetimes()
-    assert environment.tasks == "thumbnails"
 
 
 def test_two_queues_of_one_stack_share_no_name(stack):

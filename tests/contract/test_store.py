@@ -45,55 +45,6 @@ def pending(store: Store) -> list[str]:
     return [row.task_id for row in store.candidates(limit=100).rows]
 
 
-# Shedding at the deadline, where somebody waits to be told
-
-TOKEN = "AAAAKgAAAAIAAAAA"  # noqa: S105 - of nobody
-
-
-@pytest.fixture
-def telling(store: Store, host: ManualHost) -> Store:
-    """The store of a queue that answers Step Functions, and tells nobody else."""
-    return Store(store.table, lifetimes=Lifetimes(task_tokens=True), host=host)
-
-
-def test_what_waits_for_an_answer_is_shed_at_its_deadline_however_it_came_to_wait(telling, host):
-    def told(task_id: str, **terms) -> Task:
-        return put(telling, task_id, **terms, task_token=task_id)
-
-    def held(task_id: str, lease: float = 3600) -> Task:
-        return claim(telling, told(task_id).task_id, task_id, lease)
-
-    def overdue() -> set[str]:
-        return set(telling.past_deadline(limit=100)[0])
-
-    telling.retry(held("given back"), BOOM, delay=0)
-    telling.retry(held("backed off"), BOOM, delay=5)
-    lost = held("lost", lease=30)
-    told("delayed", delay=5, deadline=3595)
-    waiting = {"given back", "backed off", "lost", "delayed"}
-    held("taken")
-    telling.succeed(held("success"), "1")
-    telling.fail(held("failure"), BOOM)
-    telling.cancel(told("cancelled").task_id)
-    put(telling, "untold")
-    host.advance(31)
-    telling.reclaim(lost, max_attempts=3)
-    telling.promote("backed off")
-    telling.promote("delayed")
-
-    host.time = START + 3600 * SECOND - 1
-    assert overdue() == set()
-    assert not telling.shed("given back")
-    host.advance(1e-3)
-    assert overdue() == waiting
-    assert {telling.get(task_id).task_token for task_id in waiting} == waiting
-    for task_id in ("taken", "success", "failure", "cancelled", "nobody's"):
-        assert not telling.shed(task_id)
-    assert telling.get("taken").status is Status.TAKEN
-    assert all(telling.shed(task_id) for task_id in waiting)
-    assert telling.get("given back") is None
-
-
 # Claiming
 
 
@@ -658,3 +609,52 @@ def test_a_damaged_history_is_told(store, past, damaged):
     past.write({**store.table.get("t"), "history": damaged})
     with pytest.raises(DamagedTask, match="history"):
         store.get("t")
+
+
+# Shedding at the deadline, where somebody waits to be told
+
+TOKEN = "AAAAKgAAAAIAAAAA"  # noqa: S105 - of nobody
+
+
+@pytest.fixture
+def telling(store: Store, host: ManualHost) -> Store:
+    """The store of a queue that answers Step Functions, and tells nobody else."""
+    return Store(store.table, lifetimes=Lifetimes(task_tokens=True), host=host)
+
+
+def test_what_waits_for_an_answer_is_shed_at_its_deadline_however_it_came_to_wait(telling, host):
+    def told(task_id: str, **terms) -> Task:
+        return put(telling, task_id, **terms, task_token=task_id)
+
+    def held(task_id: str, lease: float = 3600) -> Task:
+        return claim(telling, told(task_id).task_id, task_id, lease)
+
+    def overdue() -> set[str]:
+        return set(telling.past_deadline(limit=100)[0])
+
+    telling.retry(held("given back"), BOOM, delay=0)
+    telling.retry(held("backed off"), BOOM, delay=5)
+    lost = held("lost", lease=30)
+    told("delayed", delay=5, deadline=3595)
+    waiting = {"given back", "backed off", "lost", "delayed"}
+    held("taken")
+    telling.succeed(held("success"), "1")
+    telling.fail(held("failure"), BOOM)
+    telling.cancel(told("cancelled").task_id)
+    put(telling, "untold")
+    host.advance(31)
+    telling.reclaim(lost, max_attempts=3)
+    telling.promote("backed off")
+    telling.promote("delayed")
+
+    host.time = START + 3600 * SECOND - 1
+    assert overdue() == set()
+    assert not telling.shed("given back")
+    host.advance(1e-3)
+    assert overdue() == waiting
+    assert {telling.get(task_id).task_token for task_id in waiting} == waiting
+    for task_id in ("taken", "success", "failure", "cancelled", "nobody's"):
+        assert not telling.shed(task_id)
+    assert telling.get("taken").status is Status.TAKEN
+    assert all(telling.shed(task_id) for task_id in waiting)
+    assert telling.get("given back") is None

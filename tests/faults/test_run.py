@@ -405,6 +405,18 @@ def test_a_handler_that_is_told_to_stop_has_half_of_the_settle_time_to_clean_up(
     assert bench.task(task_id).error.message == "attempt 1 took longer than its timeout, 10 s"
 
 
+def test_a_run_polls_and_ends_as_the_example_of_when_to_poll_or_end_says(bench, monkeypatch):
+    polled, began, poll = [], bench.seconds, Poller.poll
+    monkeypatch.setattr(
+        Poller, "poll", lambda *terms: polled.append(bench.seconds - began) or poll(*terms)
+    )
+    bench.handle("a", 0.4)
+    bench.put_many("a", 2)
+    bench.run(in_flight=1, linger=0.2)
+    assert polled == pytest.approx([0, 0.41, 0.82, 0.825, 0.93], abs=1e-4)
+    assert bench.seconds - began == pytest.approx(1.03, abs=0.006)
+
+
 # Claims that are late, lost or cancelled
 
 
@@ -518,21 +530,6 @@ def test_a_report_of_progress_that_fails_ends_the_run_once_its_tasks_are_settled
     assert bench.statuses(ids) == {"SUCCESS": 3}
 
 
-# The end
-
-
-def test_a_run_polls_and_ends_as_the_example_of_when_to_poll_or_end_says(bench, monkeypatch):
-    polled, began, poll = [], bench.seconds, Poller.poll
-    monkeypatch.setattr(
-        Poller, "poll", lambda *terms: polled.append(bench.seconds - began) or poll(*terms)
-    )
-    bench.handle("a", 0.4)
-    bench.put_many("a", 2)
-    bench.run(in_flight=1, linger=0.2)
-    assert polled == pytest.approx([0, 0.41, 0.82, 0.825, 0.93], abs=1e-4)
-    assert bench.seconds - began == pytest.approx(1.03, abs=0.006)
-
-
 # Outcomes that cannot be written
 
 
@@ -555,6 +552,9 @@ def test_a_permission_lost_during_a_run_leaves_the_tasks_in_flight_to_their_leas
         bench.run()
     assert bench.statuses(ids) == {"TAKEN": 3}
     assert len(bench.begun) == 3
+
+
+# What may not start yet
 
 
 def test_a_task_for_which_too_little_time_is_left_is_passed_over_until_a_run_has_it(

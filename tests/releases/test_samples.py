@@ -30,38 +30,6 @@ def todays() -> dict[str, Any]:
     return written(normalised(synthesized(everything())))
 
 
-def test_there_is_a_sample_of_each_status_and_attribute_and_of_each_kind_of_own_item(todays):
-    tasks = [item for item in todays["items"] if "taskStatus" in item]
-    statuses = {task["taskStatus"]["S"] for task in tasks}
-    assert statuses == set(Status)
-    assert {name for task in tasks for name in task} == set(Attribute)
-    previews = [task["preview"]["M"] for task in tasks if "preview" in task]
-    assert {name for preview in previews for name in preview} == set(Preview)
-    past = [
-        entry["M"]["how"]["S"] for task in tasks for entry in task.get("history", {"L": []})["L"]
-    ]
-    assert set(past) == set(Ended)
-    forms = {kind for task in tasks for kind in task.get("payload", {})}
-    assert forms == {"S", "B", "M"}
-    sources = [file.read_text() for file in (ROOT / "lifoq").rglob("*.py")]
-    kinds = {kind for text in sources for kind in re.findall(r"OWN_PREFIX\}(\w+)", text)}
-    assert own_kinds(todays) == kinds
-
-
-def test_there_is_a_sample_of_each_term_of_a_put_over_http_and_of_a_schedule(todays):
-    (request,) = todays["requests"]
-    assert set(request) == set(HTTP_TERMS)
-    event = json.loads(todays["schedules"]["at run time"])
-    assert set(event) == set(SCHEDULED_TERMS)
-
-
-def test_every_release_of_the_changelog_has_its_record():
-    versions = re.findall(
-        r"^## \[?(\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
-    )
-    assert set(versions) <= {release.version for release in releases()}
-
-
 @each_release
 def test_todays_code_makes_of_what_a_release_wrote_what_the_release_made_of_it(release: Release):
     assert [*differences(release.told, _told(release.samples))] == []
@@ -142,3 +110,38 @@ def _with_more(value: Any) -> Any:
         inner = {name: one if name in BY_NAME else _with_more(one) for name, one in value.items()}
         return inner | {LATER: "x"}
     return value
+
+
+# The samples are complete
+
+
+def test_there_is_a_sample_of_each_status_and_attribute_and_of_each_kind_of_own_item(todays):
+    tasks = [item for item in todays["items"] if "taskStatus" in item]
+    statuses = {task["taskStatus"]["S"] for task in tasks}
+    assert statuses == set(Status)
+    assert {name for task in tasks for name in task} == set(Attribute)
+    previews = [task["preview"]["M"] for task in tasks if "preview" in task]
+    assert {name for preview in previews for name in preview} == set(Preview)
+    past = [
+        entry["M"]["how"]["S"] for task in tasks for entry in task.get("history", {"L": []})["L"]
+    ]
+    assert set(past) == set(Ended)
+    forms = {kind for task in tasks for kind in task.get("payload", {})}
+    assert forms == {"S", "B", "M"}
+    sources = [file.read_text() for file in (ROOT / "lifoq").rglob("*.py")]
+    kinds = {kind for text in sources for kind in re.findall(r"OWN_PREFIX\}(\w+)", text)}
+    assert own_kinds(todays) == kinds
+
+
+def test_there_is_a_sample_of_each_term_of_a_put_over_http_and_of_a_schedule(todays):
+    (request,) = todays["requests"]
+    assert set(request) == set(HTTP_TERMS)
+    event = json.loads(todays["schedules"]["at run time"])
+    assert set(event) == set(SCHEDULED_TERMS)
+
+
+def test_every_release_of_the_changelog_has_its_record():
+    versions = re.findall(
+        r"^## \[?(\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
+    )
+    assert set(versions) <= {release.version for release in releases()}
