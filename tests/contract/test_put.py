@@ -72,6 +72,7 @@ ENDS = {
     "shed while delayed": (15, lambda store: put(store, "t", delay=5, deadline=10)),
     "succeeded": (7 * DAY, lambda store: store.succeed(claim(store, put(store, "t").task_id), "1")),
     "failed": (14 * DAY, lambda store: store.fail(claim(store, put(store, "t").task_id), BOOM)),
+    "cancelled": (7 * DAY, lambda store: store.cancel(put(store, "t").task_id)),
 }
 
 
