@@ -88,6 +88,17 @@ def test_shared_limits_let_as_much_through_as_those_of_one_worker(workers, types
         assert together[name] >= 0.9 * number - 1, (together, alone)
 
 
+def test_a_task_whose_limit_is_asked_for_first_starts_before_those_that_came_earlier(bench):
+    """It waits for the answer whether it may, for a tenth of a second at the most; so do they."""
+    bench.handle("plain", 1)
+    bench.handle("limited", 1, in_flight=1)
+    for name in ("plain", "limited"):
+        bench.put(name, name)
+        bench.sleep(0.01)
+    bench.run(window=10, in_flight=1, shared_limits=True)
+    assert [name for _, name in bench.begun] == ["limited", "plain"]
+
+
 def test_while_all_types_are_at_their_shared_limits_each_start_costs_a_look(bench):
     bench.handle("limited", 5, in_flight=1)
     bench.put_many("limited", 100)
