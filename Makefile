@@ -127,6 +127,7 @@ prove: chaos lower-bound marked ## What takes longer than make test (needs the n
 marked: setup ## Those of prove that are tests, alone
 	@python -m pytest -m prove tests/analytics/test_cluster.py  # six processes of its own
 	@exec python -m pytest -n auto --maxprocesses=2 --dist loadfile --no-loadscope-reorder -m prove \
+		--durations 25 --durations-min 5 \
 		--ignore tests/analytics/test_cluster.py
 
 .PHONY: mutants

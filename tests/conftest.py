@@ -42,6 +42,7 @@ TOGETHER: Final = (
     ("tests/infrastructure/test_walks_of_examples.py",),
     ("tests/infrastructure/test_walks.py",),
     ("tests/races/test_races.py",),
+    ("tests/infrastructure/test_switched_settings.py",),
     (
         *("tests/contract/", "tests/functions/", "tests/faults/test_damage.py"),
         *("tests/faults/test_fuzzed_items.py", "tests/faults/test_matrix.py"),
@@ -56,7 +57,7 @@ TOGETHER: Final = (
     ("tests/simulation/",),
 )
 """Files that share what takes seconds to make: databases, the local cloud, the templates of the
-application, Spark. One process runs them, and so makes it once. The first three and the last two
+application, Spark. One process runs them, and so makes it once. The first four and the last two
 take long alone."""
 IN_ANY_ORDER: Final = tuple(
     f"tests/{room}/" for room in ("unit", "contract", "functions", "aws", "faults")
