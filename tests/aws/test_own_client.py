@@ -621,6 +621,13 @@ def test_a_page_that_is_not_awss_confirms_nothing(server, clients_of, name, oper
         getattr(clients_of(name)[1], operation)(**terms)
 
 
+def test_of_a_long_page_that_is_not_awss_the_beginning_is_told(server, clients_of):
+    server.answers = [reply(b"<html>" + 500 * b"x", 403)]
+    with pytest.raises(HTTPClientError) as told:
+        getattr(clients_of(SENT[0][0])[1], SENT[0][1])(**SENT[0][2])
+    assert f": {b'<html>' + 74 * b'x'}" in str(told.value)
+
+
 def test_a_refusal_has_the_code_that_boto3_reads(server, clients_of):
     refusal = {"__type": "com.amazonaws.step_functions#TaskTimedOut", "message": "too late"}
     for each in clients_of("stepfunctions"):

@@ -65,6 +65,27 @@ def test_no_process_is_left_and_the_folder_is_free_however_it_ends(tmp_path, num
     hold(tmp_path)
 
 
+@pytest.mark.parametrize("before", [True, False], ids=["before it is waited for", "meanwhile"])
+def test_an_interrupt_ends_what_the_cdk_cli_does(tmp_path, before):
+    cloud = LocalCloud(tmp_path)
+    program = "import time; print('begun', flush=True); time.sleep(600)"
+    command = [sys.executable, "-c", program]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    if before:
+        cloud.interrupt()
+    assert cloud._await_cdk(process, lambda _line: cloud.interrupt()) in {"", "begun\n"}
+    assert process.returncode < 0
+
+
+def test_who_fails_to_hear_the_cdk_cli_ends_it(tmp_path):
+    program = "import time; print('begun', flush=True); time.sleep(600)"
+    command = [sys.executable, "-c", program]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    with pytest.raises(ZeroDivisionError):
+        LocalCloud(tmp_path)._await_cdk(process, lambda _line: 1 / 0)
+    assert process.returncode < 0
+
+
 @pytest.mark.prove
 def test_who_interrupts_a_deployment_is_obeyed_at_once_and_nothing_goes_on(tmp_path):
     """Its CDK application is one that never comes to its end."""

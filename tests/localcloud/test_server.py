@@ -1,6 +1,10 @@
 """The HTTP server under the API."""
 
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
@@ -14,6 +18,31 @@ from tests.localcloud.harness import eventually
 SERVER = "the HTTP server"
 
 
+@contextmanager
+def served(application: Callable[..., Any]) -> Iterator[int]:
+    """Serve an application, and give its port."""
+    http, ended = server.create(listen(0), application), threading.Event()
+    http.serve(ended)
+    try:
+        yield http.port
+    finally:
+        ended.set()
+        http.close()
+
+
+@pytest.mark.parametrize("own", [[], [("Date", "yesterday")]])
+def test_an_answer_has_one_date_its_own_where_it_brings_one(own):
+    def dated(_environ: object, start_response: Callable[..., Any]) -> list[bytes]:
+        start_response("200 OK", own)
+        return []
+
+    with served(dated) as port, closing(HTTPConnection("localhost", port)) as connection:
+        connection.request("GET", "/")
+        dates = connection.getresponse().headers.get_all("Date")
+    assert len(dates or []) == 1
+    assert (dates == ["yesterday"]) == bool(own)
+
+
 @pytest.mark.parametrize(
     ("service", "call"), [("cloudformation", "describe_stacks"), ("dynamodb", "list_tables")]
 )
@@ -21,16 +50,8 @@ def test_a_fault_of_the_cloud_is_told_as_the_services_clients_read_it(service, c
     def broken(*_: object) -> list[bytes]:
         raise KeyError
 
-    http = server.create(listen(0), broken)
-    credentials = Credentials(endpoint=f"http://localhost:{http.port}")
-    ended = threading.Event()
-    http.serve(ended)
-    try:
-        with pytest.raises(ClientError) as told:
-            getattr(Clients(credentials)(service), call)()
-    finally:
-        ended.set()
-        http.close()
+    with served(broken) as port, pytest.raises(ClientError) as told:
+        getattr(Clients(Credentials(endpoint=f"http://localhost:{port}"))(service), call)()
     # A thread that outlived its socket would look at it again and again, and take a whole core.
     eventually(lambda: not [one for one in threading.enumerate() if one.name == SERVER])
     assert told.value.response["Error"] == {
