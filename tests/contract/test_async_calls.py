@@ -239,11 +239,21 @@ def test_a_coroutine_that_is_cancelled_withdraws_its_task_before_it_ends(queue, 
     )
 
 
+async def left_over_by(call):
+    """Return the number of tasks of the event loop that go on after a call."""
+    with pytest.raises(TaskShed):
+        await call
+    await asyncio.sleep(0)  # in which those end that were cancelled
+    return len(asyncio.all_tasks()) - 1
+
+
 def test_a_coroutine_says_again_that_it_waits_for_as_long_as_it_does(queue):
     with mock.patch.object(queue.store, "want", wraps=queue.store.want) as wants:
         with pytest.raises(TaskShed):
             asyncio.run(queue.acall("a", timeout=60, while_waiting=True))
         assert wants.call_count > 1
+        wants.reset_mock()
+        assert asyncio.run(left_over_by(queue.acall("a", timeout=60, while_waiting=True))) == 0
         wants.reset_mock()
         with pytest.raises(TaskShed):
             asyncio.run(queue.acall("a", timeout=60))

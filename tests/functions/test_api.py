@@ -109,6 +109,9 @@ def test_many_are_put_with_an_outcome_each_unless_one_is_refused(api, queue):
     bad = {"tasks": [{"type": "greet"}, {"type": "greet", "deadline": -1}]}
     status, body, _ = api.ask("POST", "/tasks/batch", bad)
     assert (status, body["error"]["field"]) == (400, "tasks[1].deadline")
+    for number in (0, 101):
+        status, body, _ = api.ask("POST", "/tasks/batch", {"tasks": [{"type": "greet"}] * number})
+        assert (status, body["error"]["field"]) == (400, "tasks")
     assert len(queue.peek()) == 2
 
 

@@ -439,6 +439,21 @@ def test_what_cdk_nag_finds_in_what_others_add_stops_the_synthesis():
 
 
 @pytest.mark.parametrize("name", STAGES)
+def test_a_schedule_is_there_after_what_its_role_may_do(name):
+    deployment = synthesize(name)
+    for stack in deployment.templates:
+        for schedule in deployment.resources(stack, "AWS::Scheduler::Schedule").values():
+            role, _ = schedule["Properties"]["Target"]["RoleArn"]["Fn::GetAtt"]
+            policies = {
+                policy
+                for policy, its in deployment.resources(stack, "AWS::IAM::Policy").items()
+                if {"Ref": role} in its["Properties"]["Roles"]
+            }
+            assert policies
+            assert {role, *policies} <= {*schedule["DependsOn"]}
+
+
+@pytest.mark.parametrize("name", STAGES)
 def test_no_stage_makes_load_by_itself(name):
     schedules = synthesize(name).resources("generator", "AWS::Scheduler::Schedule")
     assert {one["Properties"]["State"] for one in schedules.values()} <= {"DISABLED"}

@@ -67,6 +67,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("BatchWriteItem", write(26), "Member must have length less than or equal to 25"),
     ("BatchWriteItem", {"RequestItems": {}}, "requestItems parameter is required"),
     (
+        "PutItem",
+        {**put(), "Expected": {"n": {"AttributeValueList": [FIVE]}}},
+        "AttributeValueList can only be used with a ComparisonOperator",
+    ),
+    (
         "Scan",
         {
             "TableName": "tasks",
