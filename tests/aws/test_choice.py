@@ -5,7 +5,6 @@ import ast
 import functools
 import http.client
 import itertools
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -73,8 +72,12 @@ def test_no_private_name_of_botocore_boto3_or_urllib3_is_used_anywhere():
         for path in folder.rglob("*.py"):
             if "vendored" in path.parts:
                 continue
-            # All that is mentioned: to parse what defines one takes seconds.
-            private.update(re.findall(r"\b_[a-z]\w*[a-z0-9]\b", path.read_text(encoding="utf-8")))
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                    private.add(node.name)
+                elif isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Store):
+                    private.add(node.attr if isinstance(node, ast.Attribute) else node.id)
+    private = {name for name in private if name.startswith("_") and not name.endswith("_")}
     private -= {*vars(http.client)}  # the standard library's own
     found = []
     for package in PRODUCT:

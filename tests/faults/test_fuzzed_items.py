@@ -157,10 +157,14 @@ paddings = st.sampled_from([None, None, None, "payload", "blob", "taskType", "ch
 crowds = st.lists(st.tuples(items(), paddings, st.integers(0, 30)), min_size=1, max_size=4)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(crowds)
-def test_no_item_stops_anybody(crowd):
-    assert_harmless(World(MemoryTable(), SHARED), crowd)
+@pytest.mark.parametrize("examples", [60, pytest.param(150, marks=pytest.mark.prove)])
+def test_no_item_stops_anybody(examples):
+    @settings(max_examples=examples, deadline=None, derandomize=True)
+    @given(crowds)
+    def stops_nobody(crowd):
+        assert_harmless(World(MemoryTable(), SHARED), crowd)
+
+    stops_nobody()
 
 
 def assert_harmless(world: World, crowd: list[tuple[Typed, str | None, int]]) -> None:

@@ -1,10 +1,15 @@
 """A processor outside Lambda, which works until it is stopped, in virtual time."""
 
+from functools import partial
+
+import pytest
+
 from lifoq import Processor, RunReport, Status, StoreUnavailable
 from lifoq.items.change import MOST_VALUES
 from tests.virtual.bench import Bench
 
 HOUR = 3_600.0
+in_prove = partial(pytest.param, marks=pytest.mark.prove)
 
 
 def serving(bench: Bench, processor: Processor) -> list[RunReport]:
@@ -14,22 +19,24 @@ def serving(bench: Bench, processor: Processor) -> list[RunReport]:
     return reports
 
 
-def test_an_empty_queue_is_watched_for_as_long_as_it_takes(bench):
+@pytest.mark.parametrize("hours", [0.5, in_prove(1)])
+def test_an_empty_queue_is_watched_for_as_long_as_it_takes(bench, hours):
     bench.handle("a")
     reports = serving(bench, bench.processor())
-    bench.sleep(HOUR / 2)
+    bench.sleep(hours * HOUR)
     task_id = bench.put("a")
     bench.sleep(2)
     assert bench.task(task_id).status is Status.SUCCESS
-    assert bench.begun[0][0] - HOUR / 2 < 1.2
+    assert bench.begun[0][0] - hours * HOUR < 1.2
     assert not reports
 
 
-def test_a_task_that_takes_many_leases_keeps_its_own_to_its_end(bench):
-    bench.handle("long", HOUR / 3, timeout=3 * HOUR)
+@pytest.mark.parametrize("hours", [0.3, in_prove(2)])
+def test_a_task_that_takes_many_leases_keeps_its_own_to_its_end(bench, hours):
+    bench.handle("long", hours * HOUR, timeout=3 * HOUR)
     serving(bench, bench.processor(task_timeout=3 * HOUR))
     task_id = bench.put("long")
-    bench.sleep(HOUR / 3 + 5)
+    bench.sleep(hours * HOUR + 5)
     task = bench.task(task_id)
     assert (task.status, task.attempts) == (Status.SUCCESS, 1)
 
@@ -66,12 +73,13 @@ def test_a_stop_before_it_serves_is_not_lost(bench):
     assert processor.serve().claimed == 0
 
 
-def test_a_database_that_does_not_answer_for_long_is_waited_for(bench):
+@pytest.mark.parametrize("hours", [0.25, in_prove(1)])
+def test_a_database_that_does_not_answer_for_long_is_waited_for(bench, hours):
     bench.handle("a")
     serving(bench, bench.processor())
     bench.sleep(10)
     bench.table.fails["poll"] = StoreUnavailable("down, on purpose")
-    bench.sleep(HOUR / 4)
+    bench.sleep(hours * HOUR)
     bench.table.fails.clear()
     task_id = bench.put("a")
     bench.sleep(10)

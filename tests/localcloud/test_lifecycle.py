@@ -65,12 +65,16 @@ def test_no_process_is_left_and_the_folder_is_free_however_it_ends(tmp_path, num
     hold(tmp_path)
 
 
-@pytest.mark.parametrize("before", [True, False], ids=["before it is waited for", "meanwhile"])
-def test_an_interrupt_ends_what_the_cdk_cli_does(tmp_path, before):
-    cloud = LocalCloud(tmp_path)
+def takes_long() -> "subprocess.Popen[str]":
+    """Start a program that says a line, and ends after ten minutes."""
     program = "import time; print('begun', flush=True); time.sleep(600)"
     command = [sys.executable, "-c", program]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before it is waited for", "meanwhile"])
+def test_an_interrupt_ends_what_the_cdk_cli_does(tmp_path, before):
+    cloud, process = LocalCloud(tmp_path), takes_long()
     if before:
         cloud.interrupt()
     assert cloud._await_cdk(process, lambda _line: cloud.interrupt()) in {"", "begun\n"}
@@ -78,9 +82,7 @@ def test_an_interrupt_ends_what_the_cdk_cli_does(tmp_path, before):
 
 
 def test_who_fails_to_hear_the_cdk_cli_ends_it(tmp_path):
-    program = "import time; print('begun', flush=True); time.sleep(600)"
-    command = [sys.executable, "-c", program]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    process = takes_long()
     with pytest.raises(ZeroDivisionError):
         LocalCloud(tmp_path)._await_cdk(process, lambda _line: 1 / 0)
     assert process.returncode < 0

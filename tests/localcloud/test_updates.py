@@ -556,6 +556,7 @@ def test_a_route_lets_in_whom_it_asks_for_and_is_not_answered_when_it_is_gone(st
     assert [asked(path) for path in ("kept", "signed", "none")] == [200, 403, 404]
     stack.deploy(resources)
     assert stack.status == "UPDATE_COMPLETE"
+    assert asked("signed") == 404
     api = stack.deployed.client("apigatewayv2")
     (left,) = api.get_routes(ApiId=api_id)["Items"]
     assert left["RouteKey"] == "GET /kept"

@@ -135,8 +135,8 @@ def _first_of(tests: dict[str, float], mutant: Mutant, copy: Path) -> str | None
 
 
 def _write(path: Path, text: str) -> None:
-    """Python takes what it has compiled for new if size and second are the same, as they may be
-    here: it compiles anew."""
+    """Write a file, and delete what Python has compiled of it. Python knows a change by the file's
+    size and its second, which may be the same here."""
     path.write_text(text)
     Path(cache_from_source(str(path))).unlink(missing_ok=True)
 

@@ -50,7 +50,7 @@ class Downstream:
         self._inside -= 1
 
 
-def worked(table, *, adaptive=True, seconds=60):
+def worked(table, *, adaptive=True, seconds):
     """Let a new process work for some time, and return its downstream."""
     downstream = Downstream(table.host)
     world = World(
@@ -70,13 +70,14 @@ def found(table):
     return found_limits.of(table.get(pressure.NOTE))
 
 
-def test_a_new_process_begins_where_the_last_one_ended_with_no_read_and_no_write_more():
+@pytest.mark.parametrize("seconds", [60, pytest.param(90, marks=pytest.mark.prove)])
+def test_a_new_process_begins_where_the_last_one_ended_with_no_read_and_no_write_more(seconds):
     fixed, table = Counting(), Counting()
     calls = []
     for each, adaptive in ((fixed, False), (table, True)):
-        worked(each, adaptive=adaptive)
+        worked(each, adaptive=adaptive, seconds=seconds)
         each.calls.clear()
-        worked(each, adaptive=adaptive)
+        worked(each, adaptive=adaptive, seconds=seconds)
         calls.append(each.calls.copy())
     assert calls[1] == calls[0]
     (row,) = found(table)
