@@ -46,6 +46,7 @@ class PastMemory:
 
 CHARACTERS: Final = (ascii_letters + digits + "!#$%&()*+-;<=>?@^_`{|}~").encode()
 OF_BYTES: Final = bytes(CHARACTERS[n % len(CHARACTERS)] for n in range(256))
+"""The character that stands for each byte."""
 
 
 def noise(size: int) -> str:

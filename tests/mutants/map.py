@@ -87,6 +87,8 @@ class Map:
         near = Counter(self._in(mutant.path))
 
         def far(test: str) -> tuple[float, str]:
+            """Return a larger number for a test that takes longer alone, or runs much beside this
+            file."""
             alone = self._seconds[test] + self._shared[test]
             return alone * self._all[test] / (near[test] + 1), test
 

@@ -25,10 +25,11 @@ class Record:
         self._into = into
         self.elsewhere = into.with_suffix("")
         self.elsewhere.mkdir()
+        # When each test began and ended, by the machine's monotonic clock.
         self._spans: list[tuple[float, float, str]] = []
         self._seconds: Counter[str] = Counter()
-        self._shared: dict[str, float] = {}
-        self._takes: Counter[pytest.FixtureDef[Any]] = Counter()
+        self._seconds_of_shared: dict[str, float] = {}
+        self._seconds_of_fixture: Counter[pytest.FixtureDef[Any]] = Counter()
         self._with_database: Counter[str] = Counter()
         self._tests: defaultdict[str, set[str]] = defaultdict(set)
         self._failed: set[str] = set()
@@ -43,7 +44,7 @@ class Record:
         began = time.monotonic()
         result = yield
         if fixturedef.scope != "function":
-            self._takes[fixturedef] += time.monotonic() - began
+            self._seconds_of_fixture[fixturedef] += time.monotonic() - began
         self._fixtures[fixturedef] |= now
         now.update(before)
         return result
@@ -51,16 +52,16 @@ class Record:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         now.clear()
-        began, shared = time.monotonic(), self._takes.total()
+        began, shared = time.monotonic(), self._seconds_of_fixture.total()
         result = yield
         ended = time.monotonic()
-        seconds = ended - began - (self._takes.total() - shared)
+        seconds = ended - began - (self._seconds_of_fixture.total() - shared)
         test, _, parameters = item.nodeid.partition("[")
         self._spans.append((began, ended, test))
         dear = "moto" in parameters or "dynamodb" in parameters
         (self._with_database if dear else self._seconds)[test] += seconds
         given = fixtures_of(item)
-        self._shared[test] = sum(self._takes[fixture] for fixture in given)
+        self._seconds_of_shared[test] = sum(self._seconds_of_fixture[fixture] for fixture in given)
         for place in now.union(*(self._fixtures[fixture] for fixture in given)):
             self._tests[place].add(test)
         return result
@@ -86,7 +87,7 @@ class Record:
         passed = {test: spent for test, spent in seconds.items() if test not in self._failed}
         places = {place: sorted(tests & passed.keys()) for place, tests in self._tests.items()}
         self._into.write_text(
-            json.dumps({"seconds": passed, "shared": self._shared, "places": places})
+            json.dumps({"seconds": passed, "shared": self._seconds_of_shared, "places": places})
         )
 
 
