@@ -1,6 +1,7 @@
 """The users, and the model's API before which all ways stand: the stand-in of the example
 ``model-answers``, in virtual time. Times are in seconds."""
 
+import functools
 import importlib.util
 import random
 from collections.abc import Callable
@@ -31,11 +32,14 @@ def _stand_in() -> ModuleType:
 
 
 STAND_IN: Final[Any] = _stand_in()
-MEAN_TOKENS: Final = sum(STAND_IN.question_of(f"mean {n}").total for n in range(20_000)) / 20_000
-CAPACITY: Final = min(
-    STAND_IN.REQUESTS_PER_MINUTE / 60, STAND_IN.TOKENS_PER_MINUTE / 60 / MEAN_TOKENS
-)
-"""Answers a second."""
+
+
+@functools.cache
+def capacity() -> float:
+    """Return the answers a second that the limits of requests and of tokens allow, at the mean of
+    20,000 questions."""
+    tokens = sum(STAND_IN.question_of(f"mean {n}").total for n in range(20_000)) / 20_000
+    return float(min(STAND_IN.REQUESTS_PER_MINUTE / 60, STAND_IN.TOKENS_PER_MINUTE / 60 / tokens))
 
 
 class Full(Exception):
@@ -72,7 +76,7 @@ def crowd(load: float, lasts: float) -> list[User]:
             question=STAND_IN.question_of(f"question {number} {load}"),
             leaves_at=moment + patience(),
         )
-        for number, moment in enumerate(poisson(load * CAPACITY, lasts, draw))
+        for number, moment in enumerate(poisson(load * capacity(), lasts, draw))
     ]
 
 

@@ -4,6 +4,7 @@ A docstring has paragraphs, and then sections: ``Args:``, ``Attributes:``, ``Rai
 ``Examples:``.
 """
 
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -72,6 +73,7 @@ class Row:
     meaning: str
 
 
+@functools.cache
 def library() -> griffe.Module:
     """Read the source of the library, without importing it."""
     options = griffe.GoogleOptions(trim_doctest_flags=False)
@@ -82,15 +84,12 @@ def library() -> griffe.Module:
     return found
 
 
-LIBRARY: Final = library()
-
-
 def find(page: str, name: str) -> Any:
     """Return the class, function or attribute that a public name stands for."""
     place = f"{OF_MODULES[name]}.{name}" if name in OF_MODULES else name
     if page == OF_TESTS:
         place = f"testing.plugin.{name}" if is_fixture(name) else f"testing.{name}"
-    return target(LIBRARY[f"Registry.{name}" if name in DECORATORS else place])
+    return target(library()[f"Registry.{name}" if name in DECORATORS else place])
 
 
 def is_fixture(name: str) -> bool:
@@ -231,6 +230,6 @@ def constant(one: Any, default: str) -> str:
 def _named(one: Any, name: str) -> Any:
     """Return what a name stands for where an object is defined; None if that is elsewhere."""
     try:
-        return target(LIBRARY.modules_collection[one.resolve(name)])
+        return target(library().modules_collection[one.resolve(name)])
     except (KeyError, griffe.GriffeError):
         return None

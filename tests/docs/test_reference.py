@@ -18,7 +18,7 @@ import lifoq.testing
 from lifoq import REGISTRY
 from lifoq.items.put_terms import TERMS
 from tests.docs import public_names, reference
-from tests.docs.public_names import LIBRARY, PAGES, ROOT, Row
+from tests.docs.public_names import PAGES, ROOT, Row, library
 from tests.infrastructure.commands import run
 
 NAMES = [(page, name) for page, names in PAGES.items() for name in names]
@@ -35,7 +35,7 @@ IS_A_SIZE = re.compile(r"(^|_)(bytes|size)$")
 IS_NO_TIME = {"shed_share"}
 
 
-def documented(page: str, name: str) -> list[tuple[str, Any]]:
+def with_its_methods(page: str, name: str) -> list[tuple[str, Any]]:
     """A public name, and the methods that the reference has of it."""
     one = public_names.find(page, name)
     found = [(name, one)]
@@ -44,7 +44,9 @@ def documented(page: str, name: str) -> list[tuple[str, Any]]:
     return found
 
 
-DOCUMENTED = [each for page, name in NAMES for each in documented(page, name)]
+@pytest.fixture(scope="module")
+def documented() -> list[tuple[str, Any]]:
+    return [each for page, name in NAMES for each in with_its_methods(page, name)]
 
 
 def rows(one: Any) -> list[Row]:
@@ -72,14 +74,14 @@ def test_every_public_name_is_on_one_page():
 
 @pytest.mark.parametrize("name", CALLED_BY_EVERYBODY)
 def test_every_method_of_a_class_that_users_call_is_there(name):
-    one = LIBRARY[name].final_target
+    one = library()[name].final_target
     there = {method for method, _ in public_names.methods(one)}
     public = {method for method, made in public_names.members(one) if made.is_function}
     assert {f"{method} of {name}" for method in public - there} <= BY_THE_LIBRARY
 
 
-def test_a_name_says_what_it_is_with_each_parameter_and_an_example(subtests):
-    for name, one in DOCUMENTED:
+def test_a_name_says_what_it_is_with_each_parameter_and_an_example(documented, subtests):
+    for name, one in documented:
         with subtests.test(name=name):
             assert public_names.text(one)
             assert [row.name for row in rows(one) if not row.meaning and name not in FIXTURES] == []
@@ -89,7 +91,7 @@ def test_a_name_says_what_it_is_with_each_parameter_and_an_example(subtests):
 def test_no_docstring_speaks_of_a_parameter_that_is_not_there():
     functions = [
         member
-        for module in LIBRARY.modules_collection.members.values()
+        for module in library().modules_collection.members.values()
         for member in walk(module)
         if member.is_function and public_names.sections(member, "parameters")
     ]
@@ -107,8 +109,8 @@ def walk(one: Any) -> Any:
             yield from walk(member)
 
 
-def test_a_time_and_a_size_are_told_with_their_unit(subtests):
-    for name, one in DOCUMENTED:
+def test_a_time_and_a_size_are_told_with_their_unit(documented, subtests):
+    for name, one in documented:
         for row in rows(one):
             with subtests.test(name=name, row=row.name):
                 _is_told_with_its_unit(row, reference.meaning(one, row))
@@ -123,8 +125,8 @@ def _is_told_with_its_unit(row: Row, said: str) -> None:
         assert "bytes" in said
 
 
-def test_put_says_of_each_term_what_the_table_of_the_terms_says():
-    (put,) = [one for name, one in DOCUMENTED if name == "Queue.put"]
+def test_put_says_of_each_term_what_the_table_of_the_terms_says(documented):
+    (put,) = [one for name, one in documented if name == "Queue.put"]
     said = {row.name: " ".join(row.meaning.split()) for row in public_names.parameters(put)}
     assert [*said] == [*(term.name for term in TERMS), "kick"]
     assert [term.name for term in TERMS if not said[term.name].startswith(term.meaning)] == []
@@ -141,8 +143,8 @@ def no_task_types() -> Iterator[None]:
         vars(REGISTRY).update(kept)
 
 
-def test_an_example_does_what_it_says(subtests):
-    examples = [(name, one) for name, one in DOCUMENTED if ">>>" in public_names.example(one)]
+def test_an_example_does_what_it_says(documented, subtests):
+    examples = [(name, one) for name, one in documented if ">>>" in public_names.example(one)]
     assert len(examples) > 100
     for name, one in examples:
         with subtests.test(name=name), no_task_types():
@@ -177,7 +179,15 @@ def test_the_examples_of_the_fixtures_pass(tmp_path):
     """
     program = "\n\n".join([textwrap.dedent(handler), *tests])
     (tmp_path / "test_examples.py").write_text(program)
-    options = ["-q", "-p", "no:cacheprovider", "-p", "lifoq.testing.plugin"]
+    options = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:schemathesis",
+        "-p",
+        "lifoq.testing.plugin",
+    ]
     said = run(
         *(sys.executable, "-m", "pytest", *options),
         cwd=tmp_path,
@@ -189,7 +199,7 @@ def test_the_examples_of_the_fixtures_pass(tmp_path):
 def test_every_public_class_and_function_of_the_library_says_what_it_is():
     found = [
         member
-        for member in walk(LIBRARY)
+        for member in walk(library())
         if not member.is_module and not any(part[0] == "_" for part in member.path.split("."))
     ]
     assert len(found) > 500
