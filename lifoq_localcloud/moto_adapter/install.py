@@ -17,6 +17,7 @@ from lifoq_localcloud.moto_adapter import (
     subscriptions,
     table_answers,
     tables,
+    templates_read,
 )
 from lifoq_localcloud.moto_adapter.function_calls import Invoke
 from lifoq_localcloud.moto_adapter.rules import Hand
@@ -39,6 +40,7 @@ def install(
     subscriptions.install(deliver)
     refusals.install()
     schedules.install()
+    templates_read.install()
 
 
 def moto() -> Any:
