@@ -10,6 +10,7 @@ network.
 """
 
 import argparse
+import functools
 import hashlib
 import importlib.util
 import marshal
@@ -22,6 +23,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Final, get_args
 
 from lifoq_project import cache, requirements
@@ -83,7 +85,7 @@ def build(tasks: Path | None = None, *, architecture: Architecture = "arm64") ->
     lock = requirements.locked(folder) if folder else requirements.OWN / requirements.LOCK
     vendored = requirements.installed(lock, Platform.of_lambda(architecture))
     entries = _joined(
-        dict(_vendored_files(vendored)),
+        _vendored_files(vendored),
         {
             **own,
             **(_task_files(folder, own) if folder else {}),
@@ -93,7 +95,8 @@ def build(tasks: Path | None = None, *, architecture: Architecture = "arm64") ->
     )
     _check_size(folder, entries)
     name = folder.name if folder else FUNCTIONS
-    return _package(entries, name=name, compiled=_is_compiled(entries))
+    known = _contents_of(vendored)
+    return _package(entries, name=name, compiled=_is_compiled(entries), known=known)
 
 
 def build_report() -> Asset:
@@ -163,21 +166,32 @@ def _is_compiled(entries: Entries) -> bool:
     return _unzipped(entries) + 2 * _unzipped(sources) <= UNZIPPED_LIMIT_BYTES
 
 
-def _package(entries: Entries, *, name: str, compiled: bool = False) -> Asset:
+def _package(
+    entries: Entries,
+    *,
+    name: str,
+    compiled: bool = False,
+    known: Mapping[PurePosixPath, str] = MappingProxyType({}),
+) -> Asset:
     """Return the package of these entries. A new one is told, with its size, where the CDK shows
-    it."""
+    it. ``known``: SHA-256 of contents that are known already."""
     ordered = dict(sorted(entries.items()))
-    digest = _digest(ordered, LAMBDA_TAG if compiled else "")
+    digest = _digest(ordered, LAMBDA_TAG if compiled else "", known=known)
     path = cache.folder() / "assets" / f"{digest}.zip"
     is_new = not path.exists()
     if is_new:
         _write(path, ordered, compiled=compiled)
-    with zipfile.ZipFile(path) as archive:
-        unzipped = sum(entry.file_size for entry in archive.infolist())
-    asset = Asset(path=path, digest=digest, unzipped_bytes=unzipped)
+    asset = Asset(path=path, digest=digest, unzipped_bytes=_unzipped_of(path))
     if is_new:
         print(f"Packaged {name}: {asset.size}", file=sys.stderr)  # noqa: T201 - a command's message
     return asset
+
+
+@functools.cache
+def _unzipped_of(package: Path) -> int:
+    """The package's name says its contents."""
+    with zipfile.ZipFile(package) as archive:
+        return sum(entry.file_size for entry in archive.infolist())
 
 
 def _own_files(package: str, suffixes: tuple[str, ...] = ("",)) -> Entries:
@@ -190,12 +204,20 @@ def _own_files(package: str, suffixes: tuple[str, ...] = ("",)) -> Entries:
 
 def _files(folder: Path, suffixes: tuple[str, ...] = ("",)) -> Entries:
     """The files of a folder, by their names in a package. The first part is the folder's name."""
-    entries = {}
-    for file in folder.rglob("*"):
-        name = PurePosixPath(file.relative_to(folder.parent).as_posix())
-        if file.is_file() and file.name.endswith(suffixes) and not _is_left_out(name):
-            entries[name] = file
-    return entries
+    return {
+        folder.name / name: file
+        for name, file in _below(folder)
+        if file.name.endswith(suffixes) and not _is_left_out(folder.name / name)
+    }
+
+
+def _below(folder: Path) -> Iterator[tuple[PurePosixPath, Path]]:
+    """All files below a folder, by their names in it."""
+    for place, _, files in os.walk(folder):
+        inside = PurePosixPath(Path(place).relative_to(folder).as_posix())
+        for name in files:
+            if (file := Path(place, name)).is_file():
+                yield inside / name, file
 
 
 def _is_left_out(name: PurePosixPath) -> bool:
@@ -203,11 +225,19 @@ def _is_left_out(name: PurePosixPath) -> bool:
     return hidden or "__pycache__" in name.parts or name.name in NOT_CODE
 
 
-def _vendored_files(vendored: Path) -> Iterator[tuple[PurePosixPath, Path]]:
-    for file in vendored.rglob("*"):
-        name = PurePosixPath(file.relative_to(vendored).as_posix())
-        if file.is_file() and _is_wanted(name):
-            yield name, file
+@functools.cache
+def _vendored_files(vendored: Path) -> Entries:
+    """A folder that packages are installed in has a name that says which, and never changes."""
+    return {name: file for name, file in _below(vendored) if _is_wanted(name)}
+
+
+@functools.cache
+def _contents_of(vendored: Path) -> Mapping[PurePosixPath, str]:
+    return {name: _content(file) for name, file in _vendored_files(vendored).items()}
+
+
+def _content(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _is_wanted(name: PurePosixPath) -> bool:
@@ -216,11 +246,10 @@ def _is_wanted(name: PurePosixPath) -> bool:
     return not (hidden_or_script or written_by_installer or "__pycache__" in name.parts)
 
 
-def _digest(entries: Entries, compiled_by: str) -> str:
+def _digest(entries: Entries, compiled_by: str, *, known: Mapping[PurePosixPath, str]) -> str:
     digest = hashlib.sha256(compiled_by.encode())
     for name, file in entries.items():
-        content = hashlib.sha256(file.read_bytes()).hexdigest()
-        digest.update(f"{name}\n{content}\n".encode())
+        digest.update(f"{name}\n{known.get(name) or _content(file)}\n".encode())
     return digest.hexdigest()
 
 
