@@ -24,7 +24,7 @@ def dev() -> Deployment:
 
 @pytest.fixture(scope="session")
 def everything() -> Deployment:
-    return synthesized(plain())
+    return synthesized(plain(), validated=True)
 
 
 @pytest.fixture(scope="session")

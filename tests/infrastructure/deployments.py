@@ -55,19 +55,24 @@ class Deployment:
         ]
 
 
-def new_app(**context: Any) -> cdk.App:
-    """An application whose assembly is gone when the tests are over."""
-    return cdk.App(context={**CONTEXT, **context}, outdir=tempfile.mkdtemp(dir=_ASSEMBLIES.name))
+def new_app(*, validated: bool = False, **context: Any) -> cdk.App:
+    """An application whose assembly is gone when the tests are over. ``validated``: by the CDK's
+    own rules, which take six seconds of processor time to load, once in each process."""
+    return cdk.App(
+        context={**CONTEXT, **context},
+        outdir=tempfile.mkdtemp(dir=_ASSEMBLIES.name),
+        builtin_cloud_formation_validation=validated,
+    )
 
 
 @functools.cache
 def synthesize(stage: str) -> Deployment:
     """One of the application's own."""
-    return synthesized(STAGES[stage])
+    return synthesized(STAGES[stage], validated=True)
 
 
-def synthesized(stage: Callable[[cdk.App], None]) -> Deployment:
-    app = new_app()
+def synthesized(stage: Callable[[cdk.App], None], *, validated: bool = False) -> Deployment:
+    app = new_app(validated=validated)
     build(app, stage)
     return deployment_of(app)
 

@@ -22,7 +22,7 @@ from tests.localcloud.harness import CODE_BUCKET, Deployed, eventually
 
 def synthesized(code: Path, greeting: str, timeout: Any = 2) -> Path:
     """An application with one function; CDK's own look at it would find what is wrong."""
-    app = new_app(**{"@aws-cdk/core:validateAgainstDefaultRules": False})
+    app = new_app()
     stack = cdk.Stack(app, "small")
     function = lambda_.Function(
         stack,
