@@ -5,6 +5,7 @@ import ast
 import functools
 import http.client
 import itertools
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,9 +45,9 @@ def test_a_users_process_calls_by_boto3_in_lambda_too(in_a_function):
 
 PRODUCT = ("lifoq", "lifoq_cli", "lifoq_console", "lifoq_cdk", "lifoq_project", "functions")
 PRODUCT += ("lifoq_localcloud", "analytics", "stacks", "benchmarks", "lab")
-
-
 PACKAGES = ("botocore", "boto3", "urllib3")
+PRIVATE = re.compile(r"""(?<!\bself)(?<!\bcls)["'.]_[A-Za-z]|import.*\b_[A-Za-z]""")
+"""Where a module may use a private name of another. Others need not be parsed."""
 
 
 def names_of(tree):
@@ -64,40 +65,49 @@ def names_of(tree):
                 yield from ((word, node.lineno) for word in words)
 
 
+def private_names(tree):
+    """The private names of other libraries that a module may use: those that it reads of something
+    that is not itself, and does not define."""
+    mine = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in {"self", "cls"}
+    } | {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    for name, line in names_of(tree):
+        if name.startswith("_") and not name.endswith("_") and name not in mine:
+            yield name, line
+
+
+def defined(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.attr if isinstance(node, ast.Attribute) else node.id
+
+
 def test_no_private_name_of_botocore_boto3_or_urllib3_is_used_anywhere():
     """No private name is used: botocore, boto3 and urllib3 may give it another meaning tomorrow."""
-    private: set[str] = set()
-    for package in PACKAGES:
-        folder = Path(sys.modules[package].__file__).parent
-        for path in folder.rglob("*.py"):
-            if "vendored" in path.parts:
-                continue
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                    private.add(node.name)
-                elif isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Store):
-                    private.add(node.attr if isinstance(node, ast.Attribute) else node.id)
-    private = {name for name in private if name.startswith("_") and not name.endswith("_")}
-    private -= {*vars(http.client)}  # the standard library's own
-    found = []
+    suspects = {}
     for package in PRODUCT:
         for path in (ROOT / package).rglob("*.py"):
             text = path.read_text()
-            if not any(name in text for name in ("boto", "urllib3", "client")):
-                continue
-            tree = ast.parse(text)
-            mine = {
-                node.attr
-                for node in ast.walk(tree)
-                if isinstance(node, ast.Attribute)
-                and isinstance(node.value, ast.Name)
-                and node.value.id in {"self", "cls"}
-            } | {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-            found += [
-                f"{path.relative_to(ROOT)}:{line} {name}"
-                for name, line in names_of(tree)
-                if name in private - mine
-            ]
+            if re.search(r"boto|urllib3|client", text) and PRIVATE.search(text):
+                for name, line in private_names(ast.parse(text)):
+                    suspects.setdefault(name, []).append(f"{path.relative_to(ROOT)}:{line} {name}")
+    for name in vars(http.client):  # the standard library's own
+        suspects.pop(name, None)
+    word = re.compile(rf"\b({'|'.join(suspects)})\b")
+    found = []
+    for package in PACKAGES:
+        for path in Path(sys.modules[package].__file__).parent.rglob("*.py"):
+            text = path.read_text(encoding="utf-8")
+            if "vendored" not in path.parts and word.search(text):
+                found += [
+                    where for name in defined(ast.parse(text)) for where in suspects.get(name, ())
+                ]
     assert found == []
 
 

@@ -142,14 +142,18 @@ def test_a_profiles_bundle_comes_between_the_two_variables(
 
 
 @pytest.mark.parametrize(
-    ("content", "problem"),
+    ("variable", "content", "problem"),
     [
-        (None, "No such file or directory"),
-        ("", "no certificate or crl found"),
-        ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "PEM lib"),
+        ("REQUESTS_CA_BUNDLE", None, "No such file or directory"),
+        ("AWS_CA_BUNDLE", "", "no certificate or crl found"),
+        (
+            "AWS_CA_BUNDLE",
+            "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+            "PEM lib",
+        ),
     ],
+    ids=["none", "empty", "damaged"],
 )
-@pytest.mark.parametrize("variable", ["AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE"])
 def test_a_bundle_that_cannot_be_read_is_told_by_its_variable(
     tmp_path, tls_server, connected, variable, content, problem
 ):
@@ -206,13 +210,14 @@ NO_PROXY = (
 )
 
 
-def test_an_endpoint_has_a_proxy_where_boto3_thinks_so(in_a_function, subtests):
+def test_an_endpoint_has_a_proxy_where_boto3_thinks_so(in_a_function):
     in_a_function()
     for url, variables, no_proxy in itertools.product(URLS, PROXIES, NO_PROXY):
         told = {"NO_PROXY": no_proxy, **variables}
-        with subtests.test(url=url, **told), pytest.MonkeyPatch.context() as patch:
+        endpoint = Endpoint.at(url, service="dynamodb", region="eu-west-1")
+        scheme = url.partition(":")[0]
+        with pytest.MonkeyPatch.context() as patch:
             for name, value in told.items():
                 patch.setenv(name, value)
-            endpoint = Endpoint.at(url, service="dynamodb", region="eu-west-1")
-            scheme = url.partition(":")[0]
-            assert has_proxy(endpoint) is bool(get_environ_proxies(url).get(scheme))
+            thinks = bool(get_environ_proxies(url).get(scheme))
+            assert has_proxy(endpoint) is thinks, (url, told)

@@ -262,13 +262,15 @@ HALF = ("answers half", "answers the headers' beginning", "refuses, and answers 
 PAGES = [one for one in UNUSABLE if one.startswith(("is ", "says", "refuses deeply"))]
 
 
-@pytest.mark.parametrize("answer", [*HALF, *PAGES])
-def test_boto3_takes_no_such_answer_for_one_of_awss_either(server, answer):
-    server.answers, server.closing = [UNUSABLE[answer]] * 2, True
+def test_boto3_takes_no_such_answer_for_one_of_awss_either(server):
+    server.closing = True
     told = {"endpoint_url": server.url, **dynamodb_local.CREDENTIALS}
     table = DynamoTable.connect("queue", repeats=False, **told)
-    with pytest.raises(StoreUnavailable, match=r"GetItem.*'queue'"):
-        table.get("t")
+    for answer in (*HALF, *PAGES):
+        server.answers = [UNUSABLE[answer]] * 2
+        with pytest.raises(StoreUnavailable, match=r"GetItem.*'queue'"):
+            table.get("t")
+        server.answers.clear()
 
 
 def test_an_answer_that_came_damaged_is_asked_for_again(server, calls_to, pauses):
@@ -281,13 +283,17 @@ def test_an_answer_that_came_damaged_is_asked_for_again(server, calls_to, pauses
         table_of(calls_to(server.url, attempts=1)).get("t")
 
 
-@pytest.mark.parametrize(
-    "date",
-    ["", "yesterday", "Mon, 99 Nov 2026 00:00:00 GMT", "Mon, 23 Nov 99999 00:00:00 GMT", "1 1 1 1"],
+NO_DATES = (
+    *("", "yesterday", "1 1 1 1"),
+    *("Mon, 99 Nov 2026 00:00:00 GMT", "Mon, 23 Nov 99999 00:00:00 GMT"),
 )
-def test_a_date_that_is_none_teaches_nothing(server, calls_to, date):
-    server.answers = [reply(ITEM, Date=date)]
-    assert "Item" in calls_to(server.url).call("GetItem", GET)
+
+
+def test_a_date_that_is_none_teaches_nothing(server, calls_to):
+    server.answers = [reply(ITEM, Date=date) for date in NO_DATES]
+    calls = calls_to(server.url)
+    for date in NO_DATES:
+        assert "Item" in calls.call("GetItem", GET), date
 
 
 # Repeats
@@ -305,14 +311,14 @@ def test_a_date_that_is_none_teaches_nothing(server, calls_to, date):
 def test_a_service_in_trouble_is_sent_as_many_repeats_as_boto3_sends_it(
     server, pauses, own_calls, answer, cost
 ):
-    """Four requests for each of 300 calls would be 1,200."""
+    """Four requests for each of 40 calls would be 160."""
     sent = []
     for call in (client_to(server.url, 4)._make_api_call, own_calls(server.url).call):
-        server.answers = [answer] * 1_200
-        for _ in range(300):
+        server.answers = [answer] * 160
+        for _ in range(40):
             end(call)
         sent.append(len(server.heard()))
-    assert sent == [300 + CAPACITY // cost] * 2
+    assert sent == [40 + CAPACITY // cost] * 2
 
 
 def test_a_pause_is_drawn_from_a_range_that_doubles_up_to_the_longest(monkeypatch):
@@ -544,9 +550,14 @@ def test_each_client_waits_for_five_seconds_or_as_long_as_its_user_says(server, 
 # Other services
 
 
-@pytest.mark.parametrize("region", ["us-east-1", "ap-southeast-5", "mx-central-1"])
-@pytest.mark.parametrize("name", ["dynamodb", "sns", "states"])
-def test_services_are_where_botocore_finds_them(monkeypatch, in_a_function, region, name):
+@pytest.mark.parametrize(
+    ("name", "region"),
+    [
+        *(("dynamodb", "us-east-1"), ("sns", "us-east-1"), ("states", "us-east-1")),
+        *(("dynamodb", "ap-southeast-5"), ("states", "mx-central-1")),
+    ],
+)
+def test_services_are_where_botocore_finds_them(monkeypatch, in_a_function, name, region):
     in_a_function(AWS_DEFAULT_REGION=region)
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     (found,) = own.in_function(name)
@@ -556,17 +567,25 @@ def test_services_are_where_botocore_finds_them(monkeypatch, in_a_function, regi
 
 @pytest.fixture
 def clients_of(
-    monkeypatch: pytest.MonkeyPatch, server: Server, in_a_function: Any, host: Any
+    client_of: Callable[[str], Any],
 ) -> Callable[[str], tuple[Any, Any]]:
     """boto3's client of SNS or Step Functions, and what stands in its place."""
+    return lambda name: (boto3.client(name), client_of(name))
+
+
+@pytest.fixture
+def client_of(
+    monkeypatch: pytest.MonkeyPatch, server: Server, in_a_function: Any, host: Any
+) -> Callable[[str], Any]:
+    """What stands in the place of boto3's client of SNS or Step Functions."""
     in_a_function(AWS_ENDPOINT_URL=server.url)
     for module in (step_functions_calls, topics):
         monkeypatch.setattr(module, "ATTEMPTS", 1)
     ours = {"sns": ("sns", Topics), "stepfunctions": ("states", StepFunctionsCalls)}
 
-    def made(name: str) -> tuple[Any, Any]:
+    def made(name: str) -> Any:
         called, kind = ours[name]
-        return boto3.client(name), kind(*own.in_function(called, host=host))
+        return kind(*own.in_function(called, host=host))
 
     return made
 
@@ -614,17 +633,18 @@ def test_what_a_batch_left_out_is_read_as_boto3_reads_it(server, clients_of):
 
 
 @pytest.mark.parametrize(("name", "operation", "terms"), SENT, ids=[one[1] for one in SENT])
-@pytest.mark.parametrize("page", [reply(b"<html>"), reply(b"<html/>"), reply(b"<html>", 403)])
-def test_a_page_that_is_not_awss_confirms_nothing(server, clients_of, name, operation, terms, page):
-    server.answers = [page]
-    with pytest.raises(HTTPClientError, match="not AWS's"):
-        getattr(clients_of(name)[1], operation)(**terms)
+def test_a_page_that_is_not_awss_confirms_nothing(server, client_of, name, operation, terms):
+    client = client_of(name)
+    for page in (reply(b"<html>"), reply(b"<html/>"), reply(b"<html>", 403)):
+        server.answers = [page]
+        with pytest.raises(HTTPClientError, match="not AWS's"):
+            getattr(client, operation)(**terms)
 
 
-def test_of_a_long_page_that_is_not_awss_the_beginning_is_told(server, clients_of):
+def test_of_a_long_page_that_is_not_awss_the_beginning_is_told(server, client_of):
     server.answers = [reply(b"<html>" + 500 * b"x", 403)]
     with pytest.raises(HTTPClientError) as told:
-        getattr(clients_of(SENT[0][0])[1], SENT[0][1])(**SENT[0][2])
+        getattr(client_of(SENT[0][0]), SENT[0][1])(**SENT[0][2])
     assert f": {b'<html>' + 74 * b'x'}" in str(told.value)
 
 

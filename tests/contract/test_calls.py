@@ -67,7 +67,6 @@ def only(queue: Queue):
     return task
 
 
-@on_dynamodb_too
 def test_the_result_is_returned_and_the_patience_is_the_deadline(queue, host, worker):
     worker.at(2, worker.succeeds)
     assert queue.call("a", {"x": 1}, timeout=timedelta(seconds=20), key="k") == "done"
@@ -76,7 +75,6 @@ def test_the_result_is_returned_and_the_patience_is_the_deadline(queue, host, wo
     assert host.slept == [0.1, pytest.approx(0.15)]
 
 
-@on_dynamodb_too
 def test_who_is_not_served_in_time_is_told_without_a_write(queue, host):
     with mock.patch.object(queue.store, "cancel") as cancel, pytest.raises(TaskShed):
         queue.call("a", timeout=20)
@@ -85,7 +83,6 @@ def test_who_is_not_served_in_time_is_told_without_a_write(queue, host):
     assert only(queue).expired(host.now()), "nobody begins it any more"
 
 
-@on_dynamodb_too
 def test_an_attempt_that_outlasts_the_patience_is_told_to_stop(queue, worker):
     worker.at(1, worker.claim)
     with pytest.raises(WaitTimeout, match="within 20 s"):
@@ -223,7 +220,6 @@ def test_a_call_of_cells_lies_in_the_cell_of_its_id(host):
 # Callers who say again that they wait
 
 
-@on_dynamodb_too
 def test_who_asks_for_nothing_writes_nothing_and_who_does_says_so_every_few_seconds(queue, host):
     with mock.patch.object(queue.store, "want", wraps=queue.store.want) as wants:
         with pytest.raises(TaskShed):

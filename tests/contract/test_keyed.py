@@ -30,8 +30,6 @@ from lifoq.worker.sweep.sweep import Sweeper
 from tests.conftest import on_dynamodb_too
 from tests.contract.test_store import SETTLES
 
-pytestmark = on_dynamodb_too
-
 
 @pytest.fixture
 def keyed(store: Store, host: ManualHost) -> KeyedClaims:
@@ -58,6 +56,7 @@ def is_busy(keyed: KeyedClaims, shown: Candidate, per_key: int = 1) -> bool:
     return False
 
 
+@on_dynamodb_too
 def test_keys_and_types_do_not_count_for_each_other(store, keyed):
     claim(keyed, put(store, "t"))
     for n, (task_type, key) in enumerate([("a", "k2"), ("b", "k"), ("a:k", "k"), ("a", "k:k")]):
@@ -104,6 +103,7 @@ def test_a_key_is_free_once_its_claim_has_ended_though_its_worker_does_not_say_s
     assert is_busy(keyed, put(store, "third"))
 
 
+@on_dynamodb_too
 def test_who_leaves_late_does_not_free_what_another_has_by_then(store, keyed):
     late = claim(keyed, put(store, "t"))
     store.succeed(late.task, "1")
@@ -112,6 +112,7 @@ def test_who_leaves_late_does_not_free_what_another_has_by_then(store, keyed):
     assert is_busy(keyed, put(store, "third"))
 
 
+@on_dynamodb_too
 def test_of_two_who_find_the_slot_of_a_claim_that_has_ended_one_has_it(store, keyed, monkeypatch):
     store.succeed(claim(keyed, put(store, "t")).task, "1")
     faster, slower = put(store, "faster"), put(store, "slower")
@@ -128,6 +129,7 @@ def test_of_two_who_find_the_slot_of_a_claim_that_has_ended_one_has_it(store, ke
     assert is_busy(keyed, slower)
 
 
+@on_dynamodb_too
 @pytest.mark.parametrize("damage", [{"claimId": None}, {"claimId": ["c"]}])
 def test_a_slot_that_somebody_overwrote_is_free_once_its_task_is_taken_no_more(
     store, keyed, past, damage
@@ -162,6 +164,7 @@ def test_a_claim_that_is_refused_takes_no_slot(store, keyed, host):
     claim(keyed, put(store, "other"))
 
 
+@on_dynamodb_too
 @pytest.mark.parametrize(
     ("key", "shown_as", "per_key"),
     [
@@ -266,6 +269,7 @@ def test_a_worker_that_has_just_begun_does_not_believe_its_clock_by_more_than_it
     assert starts(fleet.restarted(1), shown)
 
 
+@on_dynamodb_too
 def test_one_at_a_time_holds_beside_the_rate(store):
     limit = LIMITS["a rate, one at a time"]
     fleet = Fleet(store, 0.0)
@@ -290,6 +294,7 @@ def test_a_slot_is_there_as_long_as_its_rate_binds(store, limit, interval):
     assert slot["ttl"] == store.now() // 10**6 + interval + KEPT_FREE
 
 
+@on_dynamodb_too
 @pytest.mark.parametrize("damage", [None, "yesterday", 10**18, 1.5])
 def test_a_slot_with_a_damaged_stamp_is_free_after_an_interval(store, past, damage):
     fleet = Fleet(store, 0.0)
@@ -344,6 +349,7 @@ def test_a_claim_that_arrives_late_holds_the_key_until_its_lease_is_over(store, 
 # Slots are no tasks
 
 
+@on_dynamodb_too
 def test_slots_are_seen_by_nobody_and_vanish(store, keyed, host):
     left = claim(keyed, put(store, "t"))
     claim(keyed, put(store, "other", "k2"))

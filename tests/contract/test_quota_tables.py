@@ -25,8 +25,6 @@ from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from tests.conftest import on_dynamodb_too
 
-pytestmark = on_dynamodb_too
-
 SHARED = SharedLimit(in_flight=4, rate=2.0)
 LEASE = 30.0
 ALL = Amount(4, 2)
@@ -212,6 +210,7 @@ def test_a_renewal_whose_answer_was_lost_is_recognised(quota_tables, store, monk
     assert take(quota_tables, "w2", ALL).has == NONE
 
 
+@on_dynamodb_too
 def test_a_renewal_that_meets_another_is_taken_over_what_that_left(
     quota_tables, store, monkeypatch
 ):

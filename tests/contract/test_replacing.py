@@ -15,8 +15,6 @@ from tests.conftest import on_dynamodb_too
 from tests.contract.test_store import BOOM, SECOND, SETTLES, once_seen, pending
 from tests.fixtures import noise
 
-pytestmark = on_dynamodb_too
-
 
 def new(payload: object, **terms) -> NewTask:
     return NewTask(
@@ -41,6 +39,7 @@ def found(store: Store) -> Task:
 # While it waits
 
 
+@on_dynamodb_too
 @pytest.mark.parametrize("first", [keep, lambda store: store.put(new("first"))])
 @pytest.mark.parametrize("delay", [None, 60])
 def test_a_waiting_task_takes_over_the_newest_put(store, host, first, delay):
@@ -62,6 +61,7 @@ def test_a_waiting_task_takes_over_the_newest_put(store, host, first, delay):
     assert claim(store).payload == "newest"
 
 
+@on_dynamodb_too
 def test_a_task_that_is_replaced_between_look_and_promotion_is_not_promoted_as_the_older_put(
     store, host, monkeypatch
 ):
@@ -88,6 +88,7 @@ ENDED = {
 }
 
 
+@on_dynamodb_too
 @pytest.mark.parametrize("end", ENDED)
 @pytest.mark.parametrize("first", [keep, lambda store: store.put(new("first"))])
 def test_a_put_while_it_runs_is_next_whatever_the_outcome(store, host, first, end):
@@ -109,6 +110,7 @@ def test_a_put_while_it_runs_is_next_whatever_the_outcome(store, host, first, en
     assert claim(store, "again").payload == "second"
 
 
+@on_dynamodb_too
 @pytest.mark.parametrize("while_it_runs", [True, False])
 def test_a_lost_worker_takes_no_newer_put_with_it_which_is_suspected_poison(
     store, host, while_it_runs
@@ -130,6 +132,7 @@ def test_a_lost_worker_takes_no_newer_put_with_it_which_is_suspected_poison(
     assert found(store) == after
 
 
+@on_dynamodb_too
 def test_a_put_that_finds_no_room_beside_the_run_is_refused(store):
     store.put(new(noise(300_000)))
     task = claim(store)
@@ -166,6 +169,7 @@ def shed_anew(store: Store, host: ManualHost) -> None:
     host.advance(6)
 
 
+@on_dynamodb_too
 @pytest.mark.parametrize(
     ("seen", "meanwhile"),
     [
@@ -246,6 +250,7 @@ def lost(store: Store, host: ManualHost, task: Task) -> None:
     store.reclaim(task, max_attempts=5)
 
 
+@on_dynamodb_too
 @pytest.mark.parametrize(
     "end",
     [

@@ -27,8 +27,6 @@ from lifoq.testing.hosts import START, ManualHost
 from tests.conftest import on_dynamodb_too
 from tests.fixtures import PastTheLibrary
 
-pytestmark = on_dynamodb_too
-
 SECOND = 1_000_000
 BOOM = TaskError(type="ValueError", message="boom")
 
@@ -48,6 +46,7 @@ def pending(store: Store) -> list[str]:
 # Claiming
 
 
+@on_dynamodb_too
 def test_what_falls_due_is_promoted_and_told_as_the_index_then_shows_it(store, host):
     put(store, "retried", key="k", head_start=9)
     put(store, "t", delay=60, deadline=100, key="l")
@@ -63,6 +62,7 @@ def test_what_falls_due_is_promoted_and_told_as_the_index_then_shows_it(store, h
     assert not store.promote("t")
 
 
+@on_dynamodb_too
 def test_what_is_overdue_comes_back_the_longest_overdue_first(telling, host):
     """The tasks that a sweep has no time for are then those that can wait best."""
     for delay in (2, 3, 1):
@@ -120,6 +120,7 @@ def test_behind_its_first_page_a_look_is_sent_all_but_the_expired(store, host):
     assert behind.next is None
 
 
+@on_dynamodb_too
 @pytest.mark.parametrize(
     ("newest_first", "first", "rest"),
     [(True, ["t3", "t2", "t1"], []), (False, ["t0"], ["t1", "t2", "t3"])],
@@ -160,6 +161,7 @@ def lose(store: Store, host: ManualHost, claim_id: str = "lost") -> None:
     store.reclaim(task, max_attempts=2)
 
 
+@on_dynamodb_too
 @pytest.mark.parametrize("settle", SETTLES.values(), ids=SETTLES)
 def test_a_settle_clears_suspected_poison_and_is_recognised_where_its_answer_was_lost(
     store, host, settle
@@ -201,6 +203,7 @@ def test_a_stale_holder_changes_nothing(store, host, act, claimed_again):
     assert store.get("next") is None
 
 
+@on_dynamodb_too
 def test_a_heartbeat_that_is_applied_late_does_not_shorten_the_lease(store, host):
     put(store, "t")
     task = claim(store, "t", lease=30)
@@ -219,6 +222,7 @@ def test_a_heartbeat_that_is_applied_late_does_not_shorten_the_lease(store, host
 # Chaining
 
 
+@on_dynamodb_too
 def test_of_follow_ups_that_share_an_id_the_first_counts(store):
     put(store, "parent")
     named = [("x", "first"), ("x", "second"), ("parent", "third")]
@@ -229,6 +233,7 @@ def test_of_follow_ups_that_share_an_id_the_first_counts(store):
     assert pending(store) == ["x"]
 
 
+@on_dynamodb_too
 def test_follow_ups_of_just_below_4_mb_are_put(store):
     """moto takes more."""
     put(store, "parent")
@@ -242,6 +247,7 @@ def test_follow_ups_of_just_below_4_mb_are_put(store):
 # The sweep's part
 
 
+@on_dynamodb_too
 def test_leases_lost_in_a_row_are_counted_until_a_redrive(store, host):
     put(store, "t")
     lose(store, host, "first")
@@ -291,6 +297,7 @@ def once_seen(store: Store, monkeypatch: pytest.MonkeyPatch, then) -> None:
     monkeypatch.setattr(store.table, "get", get_and_lose)
 
 
+@on_dynamodb_too
 @pytest.mark.parametrize("act", ["redrive", "cancel"])
 def test_a_task_that_vanishes_between_look_and_write_is_not_found(store, past, monkeypatch, act):
     put(store, "t")
@@ -313,6 +320,7 @@ def test_a_task_that_is_claimed_between_look_and_cancel_stays_claimed(store, mon
 # Cancelling what runs
 
 
+@on_dynamodb_too
 @pytest.mark.parametrize("again", ["checkpoint", "fail", "retry", "retry at once", "no room"])
 def test_a_cancelled_task_is_neither_tried_again_nor_failed(store, again):
     put(store, "t")
@@ -331,6 +339,7 @@ def test_a_cancelled_task_is_neither_tried_again_nor_failed(store, again):
     assert store.get("t") == ended == store.cancel("t")
 
 
+@on_dynamodb_too
 def test_a_damaged_task_that_was_cancelled_and_is_redriven_runs_again(store):
     put(store, "t")
     claim(store, "t")
@@ -339,6 +348,7 @@ def test_a_damaged_task_that_was_cancelled_and_is_redriven_runs_again(store):
     assert store.redrive("t").cancel_asked is None
 
 
+@on_dynamodb_too
 @pytest.mark.parametrize("seen_before", [True, False])
 @pytest.mark.parametrize("max_attempts", [1, 5])
 def test_a_cancelled_task_whose_worker_is_lost_ends_as_cancelled(
@@ -373,6 +383,7 @@ def test_a_redriven_task_is_the_newest_with_a_new_deadline_and_nobody_waits_for_
         telling.redrive("t")
 
 
+@on_dynamodb_too
 @pytest.mark.parametrize("condition", [GreaterThan, AtMost])
 def test_a_comparison_with_a_damaged_attribute_does_not_hold(store, condition):
     """moto compares them."""
@@ -382,6 +393,7 @@ def test_a_comparison_with_a_damaged_attribute_does_not_hold(store, condition):
         store.table.update("t", change)
 
 
+@on_dynamodb_too
 @pytest.mark.parametrize("seen", [Status.PENDING, Status.TAKEN])
 def test_a_dead_lettered_item_is_a_failure_with_the_reason(store, seen):
     put(store, "t")
@@ -404,6 +416,7 @@ def fill(store: Store, past: PastTheLibrary, attribute: str = "blob") -> dict:
     return full
 
 
+@on_dynamodb_too
 @pytest.mark.parametrize("attribute", ["payload", "taskType", "blob"])
 def test_of_an_item_too_large_for_the_reason_a_tombstone_is_left(store, past, attribute):
     put(store, "t")
@@ -418,6 +431,7 @@ def test_of_an_item_too_large_for_the_reason_a_tombstone_is_left(store, past, at
     assert not store.dead_letter("t", seen=Status.PENDING, reason="again")
 
 
+@on_dynamodb_too
 def test_an_item_too_large_for_the_reason_that_was_claimed_meanwhile_is_not_buried(
     store, past, monkeypatch
 ):
@@ -450,6 +464,7 @@ def test_a_task_goes_before_all_that_come_within_its_head_start(store, host):
     assert store.get("worth more") == first
 
 
+@on_dynamodb_too
 def test_a_dead_letter_lies_by_its_age_and_a_redrive_gives_it_its_head_start_anew(store, host):
     for name in ("failed", "buried"):
         put(store, name, head_start=60)
@@ -465,6 +480,7 @@ def test_a_dead_letter_lies_by_its_age_and_a_redrive_gives_it_its_head_start_ane
         assert store.get(name).task_created == redriven.task_created
 
 
+@on_dynamodb_too
 def test_ages_count_from_when_a_task_entered_the_queue_behind_whatever_page_it_stands(store, host):
     put(store, "oldest, and ahead of all", head_start=3_600)
     host.advance(1)
@@ -485,6 +501,7 @@ def test_ages_count_from_when_a_task_entered_the_queue_behind_whatever_page_it_s
     assert open_tasks_of_worker_groups.measure(store, frozenset({"b"})).oldest_waiting_seconds == 0
 
 
+@on_dynamodb_too
 def test_past_its_deadline_a_task_falls_back_and_is_counted_as_shed_all_the_same(store, host):
     put(store, "ahead", head_start=3_600)
     put(store, "claimed", head_start=3_600)
@@ -499,6 +516,7 @@ def test_past_its_deadline_a_task_falls_back_and_is_counted_as_shed_all_the_same
     assert measure(store, now=store.now()).shed_lately.value == 1
 
 
+@on_dynamodb_too
 def test_when_a_task_was_shed_last_is_told_by_the_newest_that_are_past_their_deadline(
     store, host, monkeypatch
 ):
@@ -510,6 +528,7 @@ def test_when_a_task_was_shed_last_is_told_by_the_newest_that_are_past_their_dea
     assert round(measure(store, now=store.now()).last_shed_seconds or 0) == 10
 
 
+@on_dynamodb_too
 def test_what_a_later_release_wrote_into_the_look_stays_whatever_becomes_of_the_task(store, host):
     later = {"headStart": 60 * SECOND, "later": {"n": [1]}}
     item = store.new_item(NewTask(task_type="a", task_id="t", head_start=60))
@@ -622,6 +641,7 @@ def telling(store: Store, host: ManualHost) -> Store:
     return Store(store.table, lifetimes=Lifetimes(task_tokens=True), host=host)
 
 
+@on_dynamodb_too
 def test_what_waits_for_an_answer_is_shed_at_its_deadline_however_it_came_to_wait(telling, host):
     def told(task_id: str, **terms) -> Task:
         return put(telling, task_id, **terms, task_token=task_id)

@@ -11,12 +11,13 @@ from lifoq import Cells, InvalidInput, NewTask, Queue, Status
 from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
+from tests.conftest import BACKENDS
 
 TASK = NewTask(task_type="order.ship", payload={"order": "o-1"}, task_id="ship-o-1")
 NEWER = replace(TASK, payload="newer", if_exists="replace")
 
 
-@pytest.fixture(params=["moto", "dynamodb-local"])
+@pytest.fixture(params=BACKENDS[1:])
 def new_table(request, endpoint_of, new_dynamo_table) -> Callable[[], DynamoTable]:
     return lambda: new_dynamo_table(endpoint_of(request.param))
 

@@ -28,7 +28,6 @@ from lifoq.store.large_values import LargeValues, MemoryBlobs
 from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
-from tests.conftest import on_dynamodb_too
 
 
 @pytest.fixture
@@ -45,7 +44,6 @@ def looks(queue: Queue) -> mock.Mock:
     return mock.patch.object(queue.store.table, "get_many", wraps=queue.store.table.get_many)
 
 
-@on_dynamodb_too
 def test_many_are_got_by_their_ids_in_their_order_and_none_where_there_is_none(queue):
     ids = [f"t{n}" for n in range(120)]
     for n, task_id in enumerate(ids):
@@ -90,7 +88,6 @@ def test_what_are_no_ids_or_too_many_is_refused_before_anything_is_read(
         getattr(client(store), call)(task_ids, **terms)
 
 
-@on_dynamodb_too
 def test_each_outcome_comes_as_its_task_ends_and_only_those_that_are_left_are_looked_at(
     queue, host
 ):
@@ -148,7 +145,6 @@ def test_the_outcome_of_each_says_what_a_wait_for_it_alone_would(queue, host, pa
     assert known == {*ids} - {"nobody", "damaged"}
 
 
-@on_dynamodb_too
 @pytest.mark.parametrize("wait", ["wait", "wait_many"])
 def test_a_poll_of_what_goes_on_reads_no_payload(queue, host, wait):
     queue.put("a", random.Random(1).randbytes(20_000).hex(), task_id="t")
@@ -172,7 +168,6 @@ def test_a_poll_of_what_goes_on_reads_no_payload(queue, host, wait):
     assert [size > 10_000 for size in read] == [True, *[False] * (len(read) - 2), True]
 
 
-@on_dynamodb_too
 @pytest.mark.parametrize("status", ["SUCCESS", "PENDING"])
 def test_what_changes_between_the_two_reads_of_a_poll_is_told_as_it_is(queue, host, status):
     """It has ended by its status; by its item it has ended otherwise, or waits anew."""
