@@ -270,11 +270,14 @@ def table(
 ) -> Table:
     """An empty queue's table: in memory, or where a mark says."""
     backend = getattr(request, "param", "memory")
-    if backend == "memory":
-        return MemoryTable()
-    client, once = _shared_clients(endpoint_of(backend))
+    return MemoryTable() if backend == "memory" else table_of_all(endpoint_of(backend))
+
+
+def table_of_all(endpoint: str) -> DynamoTable:
+    """An empty table, called by the clients that all tests share."""
+    client, once = _shared_clients(endpoint)
     name = f"queue-{uuid.uuid4().hex[:12]}"
-    _create_without_stream(_maker_of_tables(endpoint_of(backend)), name)
+    _create_without_stream(_maker_of_tables(endpoint), name)
     return DynamoTable.of_clients(name, client=client, once=once)
 
 

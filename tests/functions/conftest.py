@@ -8,7 +8,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 import boto3
 import pytest
@@ -20,7 +20,9 @@ from lifoq.aws import client_choice as own
 from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.environment import Variable
 from lifoq.metrics import NAMESPACE, OF_TYPE, Metric, service
+from lifoq.store.store import Store
 from lifoq.worker.handlers import task_id_in_logs as logged
+from tests.conftest import table_of_all
 from tests.faults.faults import answer
 
 WORKER = WorkerSettings(window=10, task_timeout=5, in_flight=4, backoff=Backoff(min_seconds=60))
@@ -41,6 +43,12 @@ class Mailbox:
             self._sqs.delete_message(QueueUrl=self.url, ReceiptHandle=message["ReceiptHandle"])
         return [json.loads(message["Body"]) for message in messages]
 
+    def emptied(self) -> Self:
+        """Without what another test has sent."""
+        while self.messages():
+            pass
+        return self
+
 
 class Topic(Mailbox):
     """An SNS topic, with a queue behind it that shows what was published."""
@@ -52,24 +60,18 @@ class Topic(Mailbox):
         queue = self._sqs.get_queue_attributes(QueueUrl=self.url, AttributeNames=["QueueArn"])
         sns.subscribe(TopicArn=self.arn, Protocol="sqs", Endpoint=queue["Attributes"]["QueueArn"])
 
-    def emptied(self) -> "Topic":
-        """Without what another test has published."""
-        while self.messages():
-            pass
-        return self
-
     def messages(self) -> list[Any]:
         return [body["Message"] for body in super().messages()]
 
 
 @pytest.fixture
-def table(moto_endpoint: str, new_dynamo_table: Callable[[str], DynamoTable]) -> DynamoTable:
-    return new_dynamo_table(moto_endpoint)
+def table(moto_endpoint: str) -> DynamoTable:
+    return table_of_all(moto_endpoint)
 
 
 @pytest.fixture
-def queue(table: DynamoTable, moto_endpoint: str) -> Queue:
-    return Queue.connect(table=table.name, endpoint_url=moto_endpoint, **dynamodb_local.CREDENTIALS)
+def queue(table: DynamoTable) -> Queue:
+    return Queue(Store(table))
 
 
 @pytest.fixture(scope="session")
@@ -107,16 +109,15 @@ def load(
     monkeypatch: pytest.MonkeyPatch,
     moto_endpoint: str,
     table: DynamoTable,
-    processor_topic: Topic,
-    trigger_topic: Topic,
+    topics: dict[str, Topic],
 ) -> Iterator[Callable[..., ModuleType]]:
     """Loads a function's handler afresh, as a cold start does."""
     variables = {
         **environment.of_queue(table.name, Lifetimes()),
         Variable.TASKS: "functions.tasks",
         Variable.DEPLOYED: "1970-01-01T00:03:00.500Z",
-        Variable.PROCESS_TOPIC: processor_topic.arn,
-        Variable.TRIGGER_TOPIC: trigger_topic.arn,
+        Variable.PROCESS_TOPIC: topics["process"].arn,
+        Variable.TRIGGER_TOPIC: topics["trigger"].arn,
         "POWERTOOLS_SERVICE_NAME": service("test"),
         "POWERTOOLS_METRICS_NAMESPACE": NAMESPACE,
         "AWS_ENDPOINT_URL": moto_endpoint,

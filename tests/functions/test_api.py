@@ -76,14 +76,14 @@ def test_a_task_is_put_with_its_terms_and_found_where_the_answer_says(api):
     assert not {"headStart", "key"} & {*task}
 
 
-@pytest.mark.parametrize("task_id", ["a/b c%41?ü", "a%2Fb", "..", "a,b&id=c"])
-def test_an_id_may_have_any_character(api, task_id):
-    status, _, headers = api.ask("POST", "/tasks", {"type": "greet", "id": task_id})
-    assert status == 201
-    place, question, query = headers["location"].partition("?")
-    assert api.ask("GET", headers["location"])[1]["id"] == task_id
-    cancelled = api.ask("POST", f"{place}/cancel{question}{query}")[1]
-    assert (cancelled["id"], cancelled["status"]) == (task_id, "CANCELLED")
+def test_an_id_may_have_any_character(api):
+    for task_id in ("a/b c%41?ü", "a%2Fb", "..", "a,b&id=c"):
+        status, _, headers = api.ask("POST", "/tasks", {"type": "greet", "id": task_id})
+        assert status == 201
+        place, question, query = headers["location"].partition("?")
+        assert api.ask("GET", headers["location"])[1]["id"] == task_id
+        cancelled = api.ask("POST", f"{place}/cancel{question}{query}")[1]
+        assert (cancelled["id"], cancelled["status"]) == (task_id, "CANCELLED")
 
 
 def test_of_several_puts_of_an_id_the_first_counts_or_where_it_says_so_the_newest(api, queue):
@@ -179,17 +179,15 @@ def test_a_wait_ends_with_the_task(api, queue):
     assert api.ask("GET", "/tasks/shed?wait=1")[1]["status"] == "SHED"
 
 
-@pytest.mark.parametrize(("left", "waits"), [(2_000, 0), (8_000, 5), (60_000, 20)])
-def test_a_wait_that_is_over_leaves_time_to_show_the_task_as_it_is(
-    api, queue, context, left, waits
-):
+def test_a_wait_that_is_over_leaves_time_to_show_the_task_as_it_is(api, queue, context):
     queue.put("greet", task_id="a")
-    context.get_remaining_time_in_millis = lambda: left
-    over = mock.patch.object(Queue, "wait", side_effect=WaitTimeout("a", waits))
-    with over as wait:
-        task = api.ask("GET", "/tasks/a?wait=20")[1]
-    assert (task["status"], "result" in task) == ("PENDING", False)
-    wait.assert_called_once_with("a", timeout=waits)
+    for left, waits in ((2_000, 0), (8_000, 5), (60_000, 20)):
+        context.get_remaining_time_in_millis = mock.Mock(return_value=left)
+        over = mock.patch.object(Queue, "wait", side_effect=WaitTimeout("a", waits))
+        with over as wait:
+            task = api.ask("GET", "/tasks/a?wait=20")[1]
+        assert (task["status"], "result" in task) == ("PENDING", False)
+        wait.assert_called_once_with("a", timeout=waits)
 
 
 def test_a_failed_task_is_listed_and_redriven_and_cancelled(api, queue):
@@ -264,7 +262,12 @@ def test_answers_are_what_the_document_says_whatever_is_asked(api, queue, operat
     statuses = set()
 
     @given(case=DOCUMENT.find_operation_by_id(operation).as_strategy())
-    @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=5,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
     def ask(case: Any) -> None:
         given = case.call(app=api)
         statuses.add(given.status_code)

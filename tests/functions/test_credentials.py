@@ -1,7 +1,7 @@
 """A function whose credentials have expired ends its process, and nothing else does."""
 
 import os
-from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from botocore.exceptions import ClientError
@@ -40,32 +40,22 @@ def ended(monkeypatch) -> type[BaseException]:
         ("task_events", "topic.publish", {"Records": [failures().ends[0][0]]}),
     ],
 )
-@pytest.mark.parametrize("code", ["ExpiredTokenException", "ExpiredToken", "ThrottlingException"])
 def test_a_process_ends_with_its_credentials_and_with_no_other_failure(
-    load, context, monkeypatch, topics, ended, function, does, event, code
+    load, context, monkeypatch, topics, ended, function, does, event
 ):
-    module = load(
-        function, LIFOQ_QUEUE="prod", LIFOQ_EVENTS_TOPIC_ARN=topics["events"].emptied().arn
-    )
-
-    def fail(*_: Any, **__: Any) -> None:
-        raise refused(code)
-
+    module = load(function, LIFOQ_QUEUE="prod", LIFOQ_EVENTS_TOPIC_ARN=topics["events"].arn)
     owner, _, name = does.partition(".")
-    monkeypatch.setattr(getattr(module, owner), name, fail)
-    with pytest.raises(ended if code.startswith("Expired") else StoreUnavailable):
-        module.handle(event, context)
+    for code in ("ThrottlingException", "ExpiredToken", "ExpiredTokenException"):
+        monkeypatch.setattr(getattr(module, owner), name, Mock(side_effect=refused(code)))
+        with pytest.raises(ended if code.startswith("Expired") else StoreUnavailable):
+            module.handle(event, context)
 
 
 def test_an_api_that_cannot_answer_any_more_ends_too(load, context, monkeypatch, ended):
     api = load("api")
     event = {"routeKey": "GET /stats", "headers": {}}
-
-    def fail(*_: Any, **__: Any) -> None:
-        raise refused("ExpiredTokenException")
-
-    monkeypatch.setattr(api.queue, "stats", fail)
+    monkeypatch.setattr(api.queue, "stats", Mock(side_effect=refused("ExpiredTokenException")))
     with pytest.raises(ended):
         api.handle(event, context)
-    monkeypatch.setattr(api.queue, "stats", lambda: (_ for _ in ()).throw(StoreUnavailable("x")))
+    monkeypatch.setattr(api.queue, "stats", Mock(side_effect=StoreUnavailable("x")))
     assert api.handle(event, context)["statusCode"] == 503

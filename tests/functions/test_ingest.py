@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import json
-import uuid
 from types import ModuleType
 from typing import Any
 
@@ -24,9 +23,14 @@ TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 ALL_DONE: dict[str, Any] = {"batchItemFailures": []}
 
 
+@pytest.fixture(scope="module")
+def mailbox(moto_endpoint):
+    return Mailbox(moto_endpoint, "dead-letters")
+
+
 @pytest.fixture
-def dead_letters(moto_endpoint):
-    return Mailbox(moto_endpoint, f"dead-{uuid.uuid4().hex}")
+def dead_letters(mailbox):
+    return mailbox.emptied()
 
 
 @pytest.fixture
@@ -58,19 +62,23 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize(("event", "task_id"), KINDS.values(), ids=KINDS)
 def test_a_message_of_each_kind_becomes_one_task_however_often_it_comes_and_after_it_was_put_aside(
-    ingest, context, queue, dead_letters, metrics, event, task_id
+    ingest, context, queue, dead_letters, metrics, past
 ):
-    ingest(task_type="body.none").handle(event, context)
-    (aside,) = dead_letters.messages()
-    assert (queue.peek(), metrics()) == ([], {"MessagesRefused": [1.0]})
+    function, aside = ingest(task_type="body.none"), {}
+    for kind, (event, _) in KINDS.items():
+        function.handle(event, context)
+        (aside[kind],) = dead_letters.messages()
+        assert (queue.peek(), metrics()) == ([], {"MessagesRefused": [1.0]}), kind
     function = ingest()
-    for again, created in ((aside["event"], 1.0), (event, 0.0)):
-        assert function.handle(again, context) == ALL_DONE
-        assert metrics().get("TasksCreated", [0]) == [created]
-    (task,) = queue.peek()
-    assert (task.task_id, task.task_type, task.payload) == (task_id, "device.check", BODY)
+    for kind, (event, task_id) in KINDS.items():
+        for again, created in ((aside[kind]["event"], 1.0), (event, 0.0)):
+            assert function.handle(again, context) == ALL_DONE
+            assert metrics().get("TasksCreated", [0]) == [created], kind
+        (task,) = queue.peek()
+        found = (task.task_id, task.task_type, task.payload)
+        assert found == (task_id, "device.check", BODY), kind
+        past.remove(task_id)
 
 
 def test_a_rabbitmq_message_without_an_id_becomes_a_task_each_time(ingest, context, queue):

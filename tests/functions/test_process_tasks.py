@@ -47,21 +47,16 @@ def test_a_run_does_the_tasks_and_says_so(load, context, queue, metrics, trigger
     assert trigger_topic.messages() == []
 
 
-@pytest.mark.parametrize(
-    ("asked", "status", "attempts", "result"),
-    [
-        ({"answer": 7}, "SUCCESS", 1, 7),
-        ({"retries": 1}, "SUCCESS", 2, None),
-        ({"fails": True}, "FAILURE", 1, None),
-    ],
-)
-def test_the_tasks_that_try_a_deployed_queue_end_as_they_are_asked_to(
-    load, context, queue, asked, status, attempts, result
-):
-    task_id = queue.put(SMOKE_TYPE, asked).task_id
+def test_the_tasks_that_try_a_deployed_queue_end_as_they_are_asked_to(load, context, queue):
+    for name, asked in (("a", {"answer": 7}), ("b", {"retries": 1}), ("c", {"fails": True})):
+        queue.put(SMOKE_TYPE, asked, task_id=name)
     load("process_tasks").handle({}, context)
-    task = queue.get(task_id)
-    assert (task.status, task.attempts, task.result) == (status, attempts, result)
+    ended = queue.get_many(["a", "b", "c"]).values()
+    assert [(task.status, task.attempts, task.result) for task in ended] == [
+        ("SUCCESS", 1, 7),
+        ("SUCCESS", 2, None),
+        ("FAILURE", 1, None),
+    ]
 
 
 def test_what_task_code_logs_has_the_id_of_its_task(load, context, queue, caplog):
@@ -71,23 +66,21 @@ def test_what_task_code_logs_has_the_id_of_its_task(load, context, queue, caplog
     assert [each.taskId for each in caplog.records if each.name == "team"] == [task_id]
 
 
-@pytest.mark.parametrize(
-    ("event", "sent", "report", "calls"),
-    [
+def test_a_run_knows_when_its_kick_was_sent_and_calls_the_next_where_tasks_remain(
+    load, context, monkeypatch, trigger_topic, metrics
+):
+    function = load("process_tasks")
+    for event, sent, report, calls in (
         (SNS, 2_500_000, RunReport(claimed=1, remaining=True), 1),
         ("by hand", None, RunReport(remaining=True), 0),  # without progress
         ("by hand", None, RunReport(claimed=1), 0),
-    ],
-)
-def test_a_run_knows_when_its_kick_was_sent_and_calls_the_next_where_tasks_remain(
-    load, context, monkeypatch, trigger_topic, metrics, event, sent, report, calls
-):
-    function, run = load("process_tasks"), Mock(return_value=report)
-    monkeypatch.setattr(function.processor, "run", run)
-    assert function.handle(event, context)["remaining"] is report.remaining
-    assert (run.call_args.kwargs["woken_at"], run.call_args.kwargs["time_limit"]) == (sent, 60)
-    assert len(trigger_topic.messages()) == calls
-    assert metrics() == ({"TailCalls": [1]} if calls else {})
+    ):
+        run = Mock(return_value=report)
+        monkeypatch.setattr(function.processor, "run", run)
+        assert function.handle(event, context)["remaining"] is report.remaining
+        assert (run.call_args.kwargs["woken_at"], run.call_args.kwargs["time_limit"]) == (sent, 60)
+        assert len(trigger_topic.messages()) == calls
+        assert metrics() == ({"TailCalls": [1]} if calls else {})
 
 
 def test_each_count_of_a_run_is_a_metric_of_its_own(load, metrics):
