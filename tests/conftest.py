@@ -37,7 +37,8 @@ BACKENDS = ("memory", pytest.param("moto", marks=pytest.mark.prove), "dynamodb-l
 every_table = pytest.mark.parametrize("table", BACKENDS, indirect=True)
 """For what a table itself does. Moto is below the local cloud alone, which has tests of its own."""
 on_dynamodb_too = pytest.mark.parametrize("table", ["memory", "dynamodb-local"], indirect=True)
-"""For what rests on its conditions. What the library does above them is shown in memory alone."""
+"""For tests whose requests, or answers, no other has. What the library makes of them is shown in
+memory alone; that both tables keep the conditions, by ``test_table.py``."""
 TOGETHER: Final = (
     ("tests/infrastructure/test_walks_of_examples.py",),
     ("tests/infrastructure/test_walks.py",),

@@ -577,7 +577,7 @@ def clients_of(
 def client_of(
     monkeypatch: pytest.MonkeyPatch, server: Server, in_a_function: Any, host: Any
 ) -> Callable[[str], Any]:
-    """What stands in the place of boto3's client of SNS or Step Functions."""
+    """The own client, in the place of boto3's of SNS or Step Functions."""
     in_a_function(AWS_ENDPOINT_URL=server.url)
     for module in (step_functions_calls, topics):
         monkeypatch.setattr(module, "ATTEMPTS", 1)
