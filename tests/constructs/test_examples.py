@@ -8,7 +8,7 @@ from aws_cdk import aws_ecs, aws_iam, aws_lambda, aws_secretsmanager, aws_sns_su
 
 import lifoq_cdk
 from lifoq.ingest.mapping import IngestMapping
-from tests.constructs.application import HERE
+from tests.constructs.application import HERE, app_in
 
 OF_THE_LIBRARY = {"HttpsTarget", "LambdaTarget"}
 """Names whose examples the reference of the library runs."""
@@ -17,8 +17,9 @@ NAMES = sorted({*lifoq_cdk.__all__} - OF_THE_LIBRARY)
 
 @pytest.mark.prove
 @pytest.mark.parametrize("name", NAMES)
-def test_the_example_of_a_public_name_makes_what_it_says(name, stack, queue, monkeypatch):
+def test_the_example_of_a_public_name_makes_what_it_says(name, tmp_path, monkeypatch):
     monkeypatch.chdir(HERE)
+    stack = cdk.Stack(app_in(tmp_path), "pictures")
     role = aws_iam.Role(stack, "Caller", assumed_by=aws_iam.AccountRootPrincipal())
     around = {each: getattr(lifoq_cdk, each) for each in lifoq_cdk.__all__} | {
         "cdk": cdk,
@@ -28,7 +29,7 @@ def test_the_example_of_a_public_name_makes_what_it_says(name, stack, queue, mon
         "subscriptions": aws_sns_subscriptions,
         "IngestMapping": IngestMapping,
         "stack": stack,
-        "queue": queue,
+        "queue": lifoq_cdk.LifoQueue(stack, "Queue", tasks=HERE / "thumbnails"),
         "caller": role,
         "login": aws_secretsmanager.Secret(stack, "Login"),
         "broker_arn": "arn:aws:mq:us-east-1:111122223333:broker:shop:b-4711",

@@ -4,6 +4,7 @@ import json
 import math
 import zipfile
 from functools import partial
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import aws_cdk as cdk
@@ -14,6 +15,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sns as sns
+from constructs import Construct
 
 from lifoq import Backoff, Lifetimes, WorkerSettings
 from lifoq.environment import Environment
@@ -41,6 +43,25 @@ from tests.constructs.application import HERE, app_in, resources, template_of
 TASKS = HERE / "thumbnails"
 FUNCTION = "AWS::Lambda::Function"
 RESIZE = "arn:aws:lambda:eu-west-1:123456789012:function:resize"
+
+
+PAGER = "arn:aws:sns:eu-west-1:123456789012:pager"
+LAYER = "arn:aws:lambda:eu-west-1:123456789012:layer:fonts:1"
+TARGETS = {
+    "resize": LambdaTarget(function_arn=RESIZE),
+    "price.refresh": HttpsTarget(
+        url="https://shop.example", secret_headers={"Authorization": "shop/key"}
+    ),
+}
+GRANTS = {
+    LifoQueue.grant_put: "BatchGetItem BatchWriteItem GetItem PutItem",
+    LifoQueue.grant_replace: "BatchGetItem BatchWriteItem GetItem PutItem UpdateItem",
+    LifoQueue.grant_read: "BatchGetItem DescribeTable GetItem Query Scan",
+    LifoQueue.grant_work: "GetItem PutItem Query UpdateItem",
+    LifoQueue.grant_operate: "BatchGetItem DeleteItem DescribeTable GetItem Query Scan UpdateItem",
+}
+KEPT = {"LongKept": cdk.Duration.days(400), "ShortKept": cdk.Duration.days(45), "NotKept": None}
+RECURRING = partial(RecurringTask, name="a", task_type="a", schedule="rate(1 hour)")
 
 
 def own_functions(template: dict[str, Any], prefix: str = "") -> dict[str, dict[str, Any]]:
@@ -72,9 +93,9 @@ def actions(template: dict[str, Any], prefix: str) -> set[str]:
     }
 
 
-def function(stack: cdk.Stack, name: str) -> lambda_.Function:
+def function(scope: Construct, name: str) -> lambda_.Function:
     return lambda_.Function(
-        stack,
+        scope,
         name,
         code=lambda_.Code.from_inline("def handle(event, context): ..."),
         handler="index.handle",
@@ -82,10 +103,88 @@ def function(stack: cdk.Stack, name: str) -> lambda_.Function:
     )
 
 
-def test_a_queue_needs_nothing_but_a_folder_of_task_code(stack):
-    LifoQueue(stack, "Queue", tasks=str(TASKS))
+class Application:
+    """Somebody's stack with six queues, and functions that are let in to two of them."""
 
-    told = own_functions(template_of(stack))["process_tasks"]["Environment"]["Variables"]
+    def __init__(self, folder: Path) -> None:
+        self.app = app_in(folder)
+        self.stack = cdk.Stack(self.app, "pictures")
+        self.small = LifoQueue(self.stack, "Small", tasks=str(TASKS))
+        topic = sns.Topic.from_topic_arn(self.stack, "Pager", PAGER)
+        limited = {"rate_limit_per_second": 5}
+        several = {**limited, "processor_concurrency": 2}
+        self.large = LifoQueue(
+            self.stack,
+            "Large",
+            tasks=TASKS,
+            queue_name="thumbnails",
+            alarm_topic=topic,
+            schedules=True,
+            **limited,
+        )
+        needs = {"tasks": self._task_code(), "targets": TARGETS, "types_elsewhere": ["encode"]}
+        LifoQueue(self.stack, "Needing", **needs, **limited)
+        (folder / "image").mkdir()
+        (folder / "image" / "Dockerfile").write_text("FROM public.ecr.aws/lambda/python:3.14\n")
+        code = lambda_.Code.from_asset_image(str(folder / "image"))
+        image = TaskCode(code, module="thumbnails")
+        LifoQueue(self.stack, "Alone", tasks=TASKS, shared_limits=False, **several)
+        LifoQueue(self.stack, "Image", tasks=image, **several)
+        frankfurt = cdk.Stack(self.app, "frankfurt", env=cdk.Environment(region="eu-central-1"))
+        LifoQueue(
+            frankfurt, "Queue", tasks=TASKS, queue_name="thumbnails", shared_limits=True, **limited
+        )
+        for number, grant in enumerate(GRANTS):
+            grant(self.large, function(self.stack, f"Mine{number}"))
+        self.small.grant_call(function(self.stack, "Caller"))
+        shop = function(self.stack, "Shop")
+        for _ in range(2):  # to grant again changes nothing
+            self.large.grant_schedule(shop)
+        QueueGenerator(
+            self.stack, "Generator", queue=self.small, recurring=[RECURRING(if_exists="replace")]
+        )
+        for name, retention in KEPT.items():
+            QueueState(self.stack, name, large_payload_retention=retention)
+        self.template = template_of(self.stack)
+        self.in_frankfurt = template_of(frankfurt)
+
+    def _task_code(self) -> TaskCode:
+        vpc = ec2.Vpc.from_vpc_attributes(
+            self.stack,
+            "Network",
+            vpc_id="vpc-0123456789abcdef0",
+            availability_zones=["eu-west-1a", "eu-west-1b"],
+            private_subnet_ids=["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"],
+        )
+        return TaskCode(
+            TASKS,
+            environment={"SIZE": "640"},
+            secrets={"LOGIN": secretsmanager.Secret(self.stack, "Login")},
+            initial_policy=[
+                iam.PolicyStatement(actions=["s3:GetObject"], resources=["arn:aws:s3:::cats/*"])
+            ],
+            managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name("ReadOnlyAccess")],
+            vpc=vpc,
+            security_groups=[ec2.SecurityGroup(self.stack, "Group", vpc=vpc)],
+            layers=[lambda_.LayerVersion.from_layer_version_arn(self.stack, "Layer", LAYER)],
+            architecture=lambda_.Architecture.X86_64,
+            memory_size=1769,
+            ephemeral_storage_size=cdk.Size.gibibytes(2),
+        )
+
+
+@pytest.fixture(scope="module")
+def application(tmp_path_factory) -> Application:
+    return Application(tmp_path_factory.mktemp("app"))
+
+
+@pytest.fixture(scope="module")
+def template(application) -> dict[str, Any]:
+    return application.template
+
+
+def test_a_queue_needs_nothing_but_a_folder_of_task_code(template):
+    told = own_functions(template, "Small")["process_tasks"]["Environment"]["Variables"]
     environment = Environment({name: str(value) for name, value in told.items()})
     assert environment.worker() == WorkerSettings()
     assert environment.lifetimes() == Lifetimes()
@@ -96,46 +195,29 @@ def test_the_code_of_a_function_of_ones_own_is_packaged_with_the_library(tmp_pat
     (tmp_path / "uploads").mkdir()
     (tmp_path / "uploads" / "handler.py").write_text("")
 
-    for architecture in (lambda_.Architecture.ARM_64, lambda_.Architecture.X86_64):
-        package = with_lifoq(tmp_path / "uploads", architecture=architecture)
+    package = with_lifoq(tmp_path / "uploads", architecture=lambda_.Architecture.X86_64)
 
-        names = set(zipfile.ZipFile(package.path).namelist())
-        assert {"uploads/handler.py", "lifoq/client/queue.py"} <= names
+    names = set(zipfile.ZipFile(package.path).namelist())
+    assert {"uploads/handler.py", "lifoq/client/queue.py"} <= names
 
 
-def test_two_queues_of_one_stack_share_no_name(stack):
-    queues = [LifoQueue(stack, name, tasks=TASKS) for name in ("Small", "Large")]
-
-    template = template_of(stack)
+def test_two_queues_of_one_stack_share_no_name(application, template):
     for type_name in ("AWS::SSM::Parameter", "AWS::Logs::QueryDefinition"):
-        names = [one["Name"] for one in resources(template, type_name)]
+        names = [str(one["Name"]) for one in resources(template, type_name)]
         assert len(names) == len(set(names)) > 1
-    services = {
-        one["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
-        for name in ("Small", "Large")
-        for one in own_functions(template, name).values()
-    }
-    assert services == {f"lifoq-{queue.queue_name}" for queue in queues}
-    assert len(services) == 2
+    for name, queue in (("Small", application.small), ("Large", application.large)):
+        services = {
+            one["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
+            for one in own_functions(template, name).values()
+        }
+        assert services == {f"lifoq-{queue.queue_name}"}
+    assert application.small.queue_name != application.large.queue_name
 
 
 # Grants
 
-GRANTS = {
-    LifoQueue.grant_put: "BatchGetItem BatchWriteItem GetItem PutItem",
-    LifoQueue.grant_replace: "BatchGetItem BatchWriteItem GetItem PutItem UpdateItem",
-    LifoQueue.grant_read: "BatchGetItem DescribeTable GetItem Query Scan",
-    LifoQueue.grant_work: "GetItem PutItem Query UpdateItem",
-    LifoQueue.grant_operate: "BatchGetItem DeleteItem DescribeTable GetItem Query Scan UpdateItem",
-}
 
-
-def test_a_grant_allows_what_its_name_says_and_tells_the_function_its_queue(stack):
-    queue = LifoQueue(stack, "Queue", tasks=TASKS, queue_name="thumbnails")
-    for number, grant in enumerate(GRANTS):
-        grant(queue, function(stack, f"Mine{number}"))
-
-    template = template_of(stack)
+def test_a_grant_allows_what_its_name_says_and_tells_the_function_its_queue(template):
     for number, allowed in enumerate(GRANTS.values()):
         expected = {f"dynamodb:{action}" for action in allowed.split()}
         assert actions(template, f"Mine{number}ServiceRole") == {*expected, "ssm:GetParameter"}
@@ -143,43 +225,39 @@ def test_a_grant_allows_what_its_name_says_and_tells_the_function_its_queue(stac
         assert told["Environment"]["Variables"]["LIFOQ_QUEUE"] == "thumbnails"
 
 
-def test_a_caller_may_replace_and_wake_the_processor_that_is_subscribed(stack):
-    queue = LifoQueue(stack, "Queue", tasks=TASKS)
-    queue.grant_call(function(stack, "Mine"))
-    template = template_of(stack)
+def test_a_caller_may_replace_and_wake_the_processor_that_is_subscribed(template):
     replacing = {f"dynamodb:{action}" for action in GRANTS[LifoQueue.grant_replace].split()}
     allowed = {*replacing, "ssm:GetParameter", "sns:Publish"}
-    assert actions(template, "MineServiceRole") == allowed
+    assert actions(template, "CallerServiceRole") == allowed
     (published,) = [
         statement["Resource"]
-        for policy in resources(template, "AWS::IAM::Policy", "MineServiceRole")
+        for policy in resources(template, "AWS::IAM::Policy", "CallerServiceRole")
         for statement in policy["PolicyDocument"]["Statement"]
         if statement["Action"] == "sns:Publish"
     ]
     subscriptions = resources(template, "AWS::SNS::Subscription")
     assert published in [subscription["TopicArn"] for subscription in subscriptions]
-    assert "ProcessTasksTopic" in published["Ref"]
+    assert "SmallProcessTasksTopic" in published["Ref"]
 
 
-def test_a_function_is_not_told_of_two_queues(stack):
-    one, other = (LifoQueue(stack, name, tasks=TASKS) for name in ("One", "Other"))
-    mine = function(stack, "Mine")
-    one.grant_put(mine)
-    one.grant_read(mine)
+def test_a_function_is_not_told_of_two_queues(application, queue, aside):
+    mine = function(aside, "Mine")
+    queue.grant_put(mine)
+    queue.grant_read(mine)
 
     with pytest.raises(InvalidInput, match=r"function\.role"):
-        other.grant_put(mine)
+        application.small.grant_put(mine)
     assert mine.role is not None
-    other.grant_put(mine.role)
+    application.small.grant_put(mine.role)
 
 
 # Metrics, alarms and limits
 
 
-def test_metrics_are_those_that_the_functions_emit_and_alarms_tell_a_topic_that_exists(stack):
-    topic = sns.Topic.from_topic_arn(stack, "Pager", "arn:aws:sns:eu-west-1:123456789012:pager")
-    queue = LifoQueue(stack, "Queue", tasks=TASKS, queue_name="thumbnails", alarm_topic=topic)
-
+def test_metrics_are_those_that_the_functions_emit_and_alarms_tell_a_topic_that_exists(
+    application, template
+):
+    queue = application.large
     for metric, name, statistic in (
         (queue.metric_backlog(), Metric.TASKS_PENDING, "Maximum"),
         (queue.metric_oldest_age(), Metric.OLDEST_WAITING_AGE, "Maximum"),
@@ -191,62 +269,34 @@ def test_metrics_are_those_that_the_functions_emit_and_alarms_tell_a_topic_that_
     ):
         assert (metric.metric_name, metric.statistic) == (name.value, statistic)
         assert metric.dimensions == {"service": "lifoq-thumbnails"}
-    template = template_of(stack)
-    alarms = resources(template, "AWS::CloudWatch::Alarm")
+    alarms = resources(template, "AWS::CloudWatch::Alarm", "Large")
     assert alarms
-    assert all(alarm["AlarmActions"] == [topic.topic_arn] for alarm in alarms)
+    assert all(alarm["AlarmActions"] == [PAGER] for alarm in alarms)
 
 
-def test_limits_hold_over_all_workers_where_there_are_several_and_each_is_told(stack):
-    several = {"processor_concurrency": 2}
-    alone: list[dict[str, Any]] = [{}, {**several, "shared_limits": False}]
-    shared = [several, {"types_elsewhere": ["video.encode"]}, {"shared_limits": True}]
-    for number, terms in enumerate([*alone, *shared]):
-        LifoQueue(stack, f"Q{number}", tasks=TASKS, rate_limit_per_second=5, **terms)
-
-    template = template_of(stack)
-    for number in range(5):
-        processor = own_functions(template, f"Q{number}")["process_tasks"]
-        written = resources(template, "AWS::SSM::Parameter", f"Q{number}")
+def test_limits_hold_over_all_workers_where_there_are_several_and_each_is_told(application):
+    here, there = application.template, application.in_frankfurt
+    for template, name, is_shared in (
+        (here, "Large", False),
+        (here, "Alone", False),
+        (here, "Image", True),
+        (here, "Needing", True),
+        (there, "Queue", True),
+    ):
+        (processor,) = resources(template, FUNCTION, f"{name}ProcessTasksFunction")
+        written = resources(template, "AWS::SSM::Parameter", name)
         values = [plain(parameter["Value"]) for parameter in written]
         (told,) = [json.loads(text) for text in values if "deadlineSeconds" in text]
-        is_shared = number >= len(alone)
         environment = Environment(processor["Environment"]["Variables"])
-        assert environment.worker().shared_limits is is_shared
-        assert told.get("sharedLimits") == ({"rateLimit": 5} if is_shared else None)
+        assert environment.worker().shared_limits is is_shared, name
+        assert told.get("sharedLimits") == ({"rateLimit": 5} if is_shared else None), name
 
 
 # What task code needs
 
 
-def test_the_processor_gets_what_task_code_needs_and_nobody_else_may_do_it(stack):
-    vpc = ec2.Vpc(stack, "Network")
-    layer = "arn:aws:lambda:eu-west-1:123456789012:layer:fonts:1"
-    targets = {
-        "resize": LambdaTarget(function_arn=function(stack, "Resize").function_arn),
-        "price.refresh": HttpsTarget(
-            url="https://shop.example", secret_headers={"Authorization": "shop/key"}
-        ),
-    }
-    tasks = TaskCode(
-        TASKS,
-        environment={"SIZE": "640"},
-        secrets={"LOGIN": secretsmanager.Secret(stack, "Login")},
-        initial_policy=[
-            iam.PolicyStatement(actions=["s3:GetObject"], resources=["arn:aws:s3:::cats/*"])
-        ],
-        managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name("ReadOnlyAccess")],
-        vpc=vpc,
-        security_groups=[ec2.SecurityGroup(stack, "Group", vpc=vpc)],
-        layers=[lambda_.LayerVersion.from_layer_version_arn(stack, "Layer", layer)],
-        architecture=lambda_.Architecture.X86_64,
-        memory_size=1769,
-        ephemeral_storage_size=cdk.Size.gibibytes(2),
-    )
-    LifoQueue(stack, "Queue", tasks=tasks, targets=targets)
-
-    template = template_of(stack)
-    own = own_functions(template)
+def test_the_processor_gets_what_task_code_needs_and_nobody_else_may_do_it(template):
+    own = own_functions(template, "Needing")
     processor = own["process_tasks"]
     assert (processor["MemorySize"], processor["EphemeralStorage"]) == (1769, {"Size": 2048})
     assert len(processor["VpcConfig"]["SubnetIds"]) == 2
@@ -257,26 +307,19 @@ def test_the_processor_gets_what_task_code_needs_and_nobody_else_may_do_it(stack
     assert {name for name, one in own.items() if "VpcConfig" in one} == {"process_tasks"}
     told = {name: one["Environment"]["Variables"].get("LIFOQ_TARGETS") for name, one in own.items()}
     assert {name for name, text in told.items() if text} == {"process_tasks", "sweep"}
-    read = configured.decode(plain(told["process_tasks"]).replace("token", RESIZE))
-    assert read == {**targets, "resize": LambdaTarget(function_arn=RESIZE)}
+    assert configured.decode(plain(told["process_tasks"])) == TARGETS
     needed = {"s3:GetObject", "secretsmanager:GetSecretValue", "lambda:InvokeFunction"}
     needed |= {*VPC_ACCESS}
-    assert needed <= actions(template, "QueueProcessTasksFunctionRole")
-    assert not needed & actions(template, "QueueSweepFunctionRole")
-    (role,) = resources(template, "AWS::IAM::Role", "QueueProcessTasksFunctionRole")
+    assert needed <= actions(template, "NeedingProcessTasksFunctionRole")
+    assert not needed & actions(template, "NeedingSweepFunctionRole")
+    (role,) = resources(template, "AWS::IAM::Role", "NeedingProcessTasksFunctionRole")
     assert "ReadOnlyAccess" in json.dumps(role["ManagedPolicyArns"])
 
 
-def test_a_container_image_takes_the_place_of_the_package(stack, tmp_path):
-    folder = tmp_path / "image"
-    folder.mkdir()
-    (folder / "Dockerfile").write_text("FROM public.ecr.aws/lambda/python:3.14\n")
-    image = lambda_.Code.from_asset_image(str(folder))
-    LifoQueue(stack, "Queue", tasks=TaskCode(image, module="thumbnails"))
-
+def test_a_container_image_takes_the_place_of_the_package(template):
     commands = [
         one["ImageConfig"]["Command"]
-        for one in resources(template_of(stack), FUNCTION, "Queue")
+        for one in resources(template, FUNCTION, "Image")
         if one.get("PackageType") == "Image"
     ]
     assert sorted(commands) == [
@@ -285,13 +328,7 @@ def test_a_container_image_takes_the_place_of_the_package(stack, tmp_path):
     ]
 
 
-def test_whoever_is_granted_schedules_may_make_those_of_the_queue_and_put_nothing(stack):
-    queue = LifoQueue(stack, "Queue", tasks=TASKS, schedules=True)
-    shop = function(stack, "Shop")
-    for _ in range(2):  # to grant again changes nothing
-        queue.grant_schedule(shop)
-
-    template = template_of(stack)
+def test_whoever_is_granted_schedules_may_make_those_of_the_queue_and_put_nothing(template):
     verbs = {f"scheduler:{verb}Schedule" for verb in ("Create", "Delete", "Get", "Update")}
     assert actions(template, "ShopServiceRole") == {
         *verbs,
@@ -305,7 +342,7 @@ def test_whoever_is_granted_schedules_may_make_those_of_the_queue_and_put_nothin
     (group,) = (
         name
         for name, one in template["Resources"].items()
-        if one["Type"] == "AWS::Scheduler::ScheduleGroup" and name.startswith("QueueSchedules")
+        if one["Type"] == "AWS::Scheduler::ScheduleGroup" and name.startswith("LargeSchedules")
     )
     (of_one,) = (one for action, one in statements.items() if "CreateSchedule" in action)
     assert plain(of_one["Resource"]).endswith("schedule/token/*")
@@ -313,10 +350,10 @@ def test_whoever_is_granted_schedules_may_make_those_of_the_queue_and_put_nothin
     assert statements["iam:PassRole"]["Condition"] == {
         "StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}
     }
-    (told,) = resources(template, "AWS::SSM::Parameter", "QueueConnection")
+    (told,) = resources(template, "AWS::SSM::Parameter", "LargeConnection")
     assert {"Ref": group} in told["Value"]["Fn::Join"][1]
     # It puts one task at a time, whatever a schedule of somebody's asks for.
-    may = actions(template, "QueueScheduledTasksFunctionRole")
+    may = actions(template, "LargeScheduledTasksFunctionRole")
     assert {one for one in may if one.startswith("dynamodb:")} == {
         f"dynamodb:{verb}Item" for verb in ("Get", "Put", "Update")
     }
@@ -329,7 +366,6 @@ MANY = [
 ]
 MINUTES, SECONDS = cdk.Duration.minutes, cdk.Duration.seconds
 LOAD = partial(Load, task_type="a", tasks_per_second=5)
-RECURRING = partial(RecurringTask, name="a", task_type="a", schedule="rate(1 hour)")
 
 
 @pytest.mark.parametrize(
@@ -354,16 +390,13 @@ def test_a_part_that_could_not_work_is_refused(made, sentence):
         made()
 
 
-def test_the_newest_run_of_a_recurring_task_that_replaces_counts_by_one_id(stack):
+def test_the_newest_run_of_a_recurring_task_that_replaces_counts_by_one_id(template):
     assert RECURRING().event()["taskId"] == "a-<aws.scheduler.scheduled-time>"
     newest = RECURRING(if_exists="replace", key="k", max_attempts=1, timeout=SECONDS(5)).event()
     assert newest["taskId"] == "a"
     assert (newest["ifExists"], newest["key"], newest["maxAttempts"]) == ("replace", "k", 1)
     assert newest["timeout"] == 5
-    queue = LifoQueue(stack, "Queue", tasks=TASKS)
-    recurring = [RECURRING(if_exists="replace")]
-    QueueGenerator(stack, "Generator", queue=queue, recurring=recurring)
-    (may,) = resources(template_of(stack), "AWS::IAM::Policy", "GeneratorCreateTasks")
+    (may,) = resources(template, "AWS::IAM::Policy", "GeneratorCreateTasks")
     assert "dynamodb:UpdateItem" in str(may)
 
 
@@ -402,49 +435,42 @@ def test_the_newest_run_of_a_recurring_task_that_replaces_counts_by_one_id(stack
         ({"deadline": SECONDS(cdk.Token.as_number({"Ref": "N"}))}, "^deadline='a token': is known"),
     ],
 )
-def test_a_queue_that_could_not_work_is_refused(stack, settings, sentence):
+def test_a_queue_that_could_not_work_is_refused(aside, settings, sentence):
     with pytest.raises(InvalidInput, match=sentence):
-        LifoQueue(stack, "Queue", **{"tasks": TASKS, **settings})
+        LifoQueue(aside, "Queue", **{"tasks": TASKS, **settings})
 
 
-def test_what_does_not_go_with_the_queue_is_refused(stack):
-    queue = LifoQueue(stack, "Queue", tasks=TASKS, deadline=MINUTES(50))
+def test_what_does_not_go_with_the_queue_is_refused(aside):
+    queue = LifoQueue(aside, "Queue", tasks=TASKS, deadline=MINUTES(50))
     with pytest.raises(InvalidInput, match=r"takes 4,096 .* LIFOQ_WORKER"):
         queue.leave_to("Encoders", MANY)
     for minutes in (45, 60):  # no part of a day; longer than the deadline
         with pytest.raises(InvalidInput, match="window"):
-            QueueReports(stack, f"Reports{minutes}", queue=queue, window=MINUTES(minutes))
+            QueueReports(aside, f"Reports{minutes}", queue=queue, window=MINUTES(minutes))
     ahead = RECURRING(head_start=MINUTES(51))
     assert ahead.event()["headStart"] == 3060
     with pytest.raises(InvalidInput, match=r"head_start=.*the queue's deadline of 3000"):
-        QueueGenerator(stack, "Generator", queue=queue, recurring=[ahead])
+        QueueGenerator(aside, "Generator", queue=queue, recurring=[ahead])
     with pytest.raises(InvalidInput, match=r"deadline=.*the queue's deadline of 3000"):
-        QueueGenerator(stack, "Late", queue=queue, recurring=[RECURRING(deadline=MINUTES(51))])
-    given = {"state": queue.state, "encryption_key": kms.Key(stack, "Key")}
+        QueueGenerator(aside, "Late", queue=queue, recurring=[RECURRING(deadline=MINUTES(51))])
+    given = {"state": queue.state, "encryption_key": kms.Key(aside, "Key")}
     with pytest.raises(InvalidInput, match="QueueState"):
-        LifoQueue(stack, "Twice", tasks=TASKS, **given)
+        LifoQueue(aside, "Twice", tasks=TASKS, **given)
 
 
-def test_schedules_are_granted_where_there_are_some_and_in_their_account(stack):
-    shop = function(stack, "Shop")
+def test_schedules_are_granted_where_there_are_some_and_in_their_account(application, aside):
+    shop = function(aside, "Shop")
     with pytest.raises(InvalidInput, match=r"schedules=False: .* give schedules=True"):
-        LifoQueue(stack, "Without", tasks=TASKS).grant_schedule(shop)
-    queue = LifoQueue(stack, "Queue", tasks=TASKS, schedules=True)
+        application.small.grant_schedule(shop)
     with pytest.raises(InvalidInput, match=r"grantee=.*is of another account"):
-        queue.grant_schedule(iam.ArnPrincipal("arn:aws:iam::210987654321:role/shop"))
+        application.large.grant_schedule(iam.ArnPrincipal("arn:aws:iam::210987654321:role/shop"))
 
 
-def test_two_queues_of_one_place_cannot_have_one_name(tmp_path):
-    app = app_in(tmp_path)
-
-    def queue(stack: str, region: str | None = None) -> LifoQueue:
-        where = cdk.Stack(app, stack, env=cdk.Environment(region=region))
-        return LifoQueue(where, "Queue", tasks=TASKS, queue_name="orders")
-
-    queue("shop")
-    queue("frankfurt", "eu-central-1")
-    with pytest.raises(InvalidInput, match=r"queue_name='orders': is the name of another queue"):
-        queue("warehouse")
+def test_two_queues_of_one_place_cannot_have_one_name(application):
+    """In Frankfurt there is another one."""
+    warehouse = cdk.Stack(application.app, "warehouse")
+    with pytest.raises(InvalidInput, match=r"queue_name='thumbnails': is the name of another q"):
+        LifoQueue(warehouse, "Queue", tasks=TASKS, queue_name="thumbnails")
 
 
 def test_pyright_lets_in_what_cdk_makes():
@@ -456,13 +482,10 @@ def test_pyright_lets_in_what_cdk_makes():
     assert secretsmanager.Secret in get_args(get_type_hints(BrokerQueue)["login"])
 
 
-def test_no_object_is_forgotten_earlier_when_large_payloads_are_off_or_kept_for_less(stack):
+def test_no_object_is_forgotten_earlier_when_large_payloads_are_off_or_kept_for_less(template):
     """A bucket's rules apply to the objects that are there already, and tasks name those."""
-    kept = {"Long": cdk.Duration.days(400), "Short": cdk.Duration.days(45), "Off": None}
-    for name, retention in kept.items():
-        QueueState(stack, name, large_payload_retention=retention)
-    found, template = [], template_of(stack)
-    for name in kept:
+    found = []
+    for name in KEPT:
         (bucket,) = resources(template, "AWS::S3::Bucket", f"{name}LargePayloadBucket")
         rules = bucket["LifecycleConfiguration"]["Rules"]
         found.append({one["Prefix"]: one["ExpirationInDays"] for one in rules if "Prefix" in one})

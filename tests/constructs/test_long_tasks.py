@@ -24,12 +24,23 @@ SCALING = WorkerScaling(
 
 
 @pytest.fixture(scope="module")
-def template(tmp_path_factory) -> Template:
-    stack = cdk.Stack(app_in(tmp_path_factory.mktemp("app")), "pictures")
+def templates(tmp_path_factory) -> tuple[Template, Template]:
+    """Of one group in a network that is made for it, and of two in a network of one's own."""
+    app = app_in(tmp_path_factory.mktemp("app"))
+    stack, other = (cdk.Stack(app, name) for name in ("pictures", "sounds"))
     queue = LifoQueue(stack, "Queue", tasks=HERE / "thumbnails")
     types = ["video.encode"]
     LongTasks(stack, "Encoders", queue=queue, types=types, image=IMAGE, scaling=SCALING)
-    return template_of(stack)
+    queue = LifoQueue(other, "Queue", tasks=HERE / "thumbnails", types_elsewhere=["x"])
+    vpc = cdk.aws_ec2.Vpc(other, "Mine", restrict_default_security_group=False)
+    for name in "AB":
+        LongTasks(other, name, queue=queue, types=[name], image=IMAGE, vpc=vpc)
+    return template_of(stack), template_of(other)
+
+
+@pytest.fixture(scope="module")
+def template(templates) -> Template:
+    return templates[0]
 
 
 def test_nobody_gets_in(template):
@@ -56,15 +67,16 @@ def test_the_service_goes_before_its_capacity_providers_do(template):
     assert ids["AWS::ECS::ClusterCapacityProviderAssociations"] in service["DependsOn"]
 
 
-def test_two_groups_share_no_type_and_each_is_measured_in_a_network_of_ones_own(stack):
-    queue = LifoQueue(stack, "Queue", tasks=HERE / "thumbnails", types_elsewhere=["x"])
-    vpc = cdk.aws_ec2.Vpc(stack, "Mine", restrict_default_security_group=False)
-    for name in "AB":
-        LongTasks(stack, name, queue=queue, types=[name], image=IMAGE, vpc=vpc)
-        with pytest.raises(InvalidInput, match=f"is done by {name} already"):
-            LongTasks(stack, f"{name}Again", queue=queue, types=["b", name], image=IMAGE)
+def test_two_groups_share_no_type(aside, queue):
+    """Who calls AWS may be said in their environment."""
+    told = {"LIFOQ_AWS_CLIENT": "boto3"}
+    LongTasks(aside, "A", queue=queue, types=["shared"], image=IMAGE, environment=told)
+    with pytest.raises(InvalidInput, match="'shared' is done by A already"):
+        LongTasks(aside, "Again", queue=queue, types=["b", "shared"], image=IMAGE)
 
-    template = template_of(stack)
+
+def test_each_of_two_groups_is_measured_in_a_network_of_ones_own(templates):
+    _, template = templates
     (sweep,) = resources(template, "AWS::Lambda::Function", "QueueSweepFunction")
     told = sweep["Environment"]["Variables"]
     assert json.loads(told["LIFOQ_WORKER"])["types_elsewhere"] == ["A", "B", "x"]
@@ -86,9 +98,9 @@ def test_two_groups_share_no_type_and_each_is_measured_in_a_network_of_ones_own(
         ({"environment": {"LIFOQ_WORKER": "{}"}}, "must not begin with LIFOQ_"),
     ],
 )
-def test_what_cannot_work_is_refused(stack, queue, props, sentence):
+def test_what_cannot_work_is_refused(aside, queue, props, sentence):
     with pytest.raises(InvalidInput, match=sentence):
-        LongTasks(stack, "A", **{"queue": queue, "types": ["a"], "image": IMAGE, **props})
+        LongTasks(aside, "A", **{"queue": queue, "types": ["a"], "image": IMAGE, **props})
 
 
 @pytest.mark.parametrize(
@@ -151,8 +163,3 @@ def test_a_worker_has_its_backlog_until_a_task_has_waited_for_too_long(
 ):
     """And none is there where nothing is open."""
     assert sizes(template, open=tasks, oldest=waited) == {number}
-
-
-def test_who_calls_aws_may_be_said_in_the_environment(stack, queue):
-    told = {"LIFOQ_AWS_CLIENT": "boto3"}
-    LongTasks(stack, "A", queue=queue, types=["a"], image=IMAGE, environment=told)

@@ -18,25 +18,47 @@ from aws_cdk import aws_sqs as sqs
 from lifoq.api.operations import OPERATIONS
 from lifoq.errors import InvalidInput
 from lifoq.ingest.mapping import IngestMapping
-from lifoq_cdk import LongTasks, QueueApi, QueueIngest
-from tests.constructs.application import resources, template_of
+from lifoq_cdk import LifoQueue, LongTasks, QueueApi, QueueIngest
+from tests.constructs.application import HERE, app_in, resources, template_of
 
 GRANTS = {
     QueueApi.grant_put: {"POST/tasks", "POST/tasks/batch"},
     QueueApi.grant_read: {"GET/tasks/*", "GET/tasks", "GET/stats"},
     QueueApi.grant_operate: {"POST/tasks/*/cancel", "POST/tasks/*/redrive"},
 }
+OPEN = ("Shop", "Partners")
+"""APIs that let in everybody."""
 
 
-def test_every_operation_has_a_route_that_asks_iam_and_a_grant_lets_in_to_what_its_name_says(
-    stack, queue
-):
+@pytest.fixture(scope="module")
+def template(tmp_path_factory) -> dict[str, Any]:
+    """A stack with a queue and ways into it. Others are in a stack beside it."""
+    app = app_in(tmp_path_factory.mktemp("app"))
+    stack, beside = (cdk.Stack(app, name) for name in ("pictures", "beside"))
+    queue = LifoQueue(stack, "Queue", tasks=HERE / "thumbnails")
     api = QueueApi(stack, "Api", queue=queue)
     for number, grant in enumerate(GRANTS):
         grant(api, iam.Role(stack, f"Mine{number}", assumed_by=iam.AccountRootPrincipal()))
+    for name in OPEN:
+        QueueApi(stack, name, queue=queue, authorizer=apigateway.HttpNoneAuthorizer())
+    news = [sns.Topic(stack, "News")]
+    replacing = IngestMapping(task_id="body.device", if_exists="'replace'")
+    QueueIngest(stack, "Ingest", queue=queue, sources=news)
+    QueueIngest(stack, "Replacing", queue=queue, sources=news, mapping=replacing)
 
+    image = ecs.ContainerImage.from_registry("public.ecr.aws/pictures/encoders")
+    QueueApi(beside, "BesideApi", queue=queue)
+    QueueIngest(beside, "BesideIngest", queue=queue, sources=[sqs.Queue(beside, "Orders")])
+    LongTasks(beside, "Encoders", queue=queue, types=["video.encode"], image=image)
     template = template_of(stack)
-    routes = resources(template, "AWS::ApiGatewayV2::Route")
+    assert stack in beside.dependencies
+    return template
+
+
+def test_every_operation_has_a_route_that_asks_iam_and_a_grant_lets_in_to_what_its_name_says(
+    template,
+):
+    routes = resources(template, "AWS::ApiGatewayV2::Route", "Api")
     assert {one["RouteKey"] for one in routes} == {f"{one.method} {one.path}" for one in OPERATIONS}
     assert {one["AuthorizationType"] for one in routes} == {"AWS_IAM"}
     for number, paths in enumerate(GRANTS.values()):
@@ -53,52 +75,43 @@ def _allowed(resource: Any) -> list[str]:
     return [end.rpartition(":/*/")[2] for end in ends]
 
 
-def test_two_apis_of_a_queue_with_an_authorizer_of_ones_own_have_logs_that_forget(stack, queue):
-    for name in ("Api", "Partners"):
-        QueueApi(stack, name, queue=queue, authorizer=apigateway.HttpNoneAuthorizer())
-
-    template = template_of(stack)
-    routes = resources(template, "AWS::ApiGatewayV2::Route")
-    assert {one["AuthorizationType"] for one in routes} == {"NONE"}
+def test_two_apis_of_a_queue_with_an_authorizer_of_ones_own_have_logs_that_forget(template):
+    for name in OPEN:
+        routes = resources(template, "AWS::ApiGatewayV2::Route", name)
+        assert {one["AuthorizationType"] for one in routes} == {"NONE"}
     named = [
         group
         for group in template["Resources"].values()
         if group["Type"] == "AWS::Logs::LogGroup" and "LogGroupName" in group["Properties"]
     ]
     names = {group["Properties"]["LogGroupName"] for group in named}
-    assert len(names) == 2
+    assert len(names) == 1 + len(OPEN)
     # Others would need an entry each in the region's resource policy.
     assert all(name.startswith("/aws/vendedlogs/") for name in names)
     # Kept, it would be in the way of an API that is switched on again.
     assert {group["DeletionPolicy"] for group in named} == {"Delete"}
 
 
-def test_only_messages_that_replace_tasks_need_to_change_them(stack, queue):
-    replacing = IngestMapping(task_id="body.device", if_exists="'replace'")
-    news = [sns.Topic(stack, "News")]
-    QueueIngest(stack, "Ingest", queue=queue, sources=news)
-    QueueIngest(stack, "Replacing", queue=queue, sources=news, mapping=replacing)
-
-    template = template_of(stack)
+def test_only_messages_that_replace_tasks_need_to_change_them(template):
     for ingest, may_change in (("Ingest", False), ("Replacing", True)):
         policies = str(resources(template, "AWS::IAM::Policy", ingest))
         assert ("dynamodb:UpdateItem" in policies) is may_change
 
 
-def test_what_is_no_message_or_cannot_be_put_in_time_is_refused(stack, queue):
+def test_what_is_no_message_or_cannot_be_put_in_time_is_refused(aside, queue):
     clicks = event_sources.KinesisEventSource(
-        kinesis.Stream(stack, "Clicks"), starting_position=lambda_.StartingPosition.LATEST
+        kinesis.Stream(aside, "Clicks"), starting_position=lambda_.StartingPosition.LATEST
     )
     large = event_sources.SqsEventSource(
-        sqs.Queue(stack, "Orders"),
+        sqs.Queue(aside, "Orders"),
         batch_size=1_000,
         max_batching_window=cdk.Duration.seconds(5),
     )
 
     with pytest.raises(InvalidInput, match="no messages"):
-        QueueIngest(stack, "Clicking", queue=queue, sources=[clicks])
+        QueueIngest(aside, "Clicking", queue=queue, sources=[clicks])
     with pytest.raises(InvalidInput, match="at most 100"):
-        QueueIngest(stack, "Ordering", queue=queue, sources=[large])
+        QueueIngest(aside, "Ordering", queue=queue, sources=[large])
 
 
 def test_a_mapping_that_is_no_expression_stops_the_synthesis():
@@ -108,14 +121,7 @@ def test_a_mapping_that_is_no_expression_stops_the_synthesis():
         IngestMapping(payload="'\ud800'")
 
 
-def test_what_is_added_in_another_stack_is_not_asked_for_by_the_queues_own(stack, queue):
-    beside = cdk.Stack(stack.node.scope, "beside")
-    image = ecs.ContainerImage.from_registry("public.ecr.aws/pictures/encoders")
-    QueueApi(beside, "Api", queue=queue)
-    QueueIngest(beside, "Ingest", queue=queue, sources=[sqs.Queue(beside, "Orders")])
-    LongTasks(beside, "Encoders", queue=queue, types=["video.encode"], image=image)
-
-    text = json.dumps(template_of(stack))
-    for added in ("ApiFunction", "IngestFunction", "EncodersService"):
+def test_what_is_added_in_another_stack_is_not_asked_for_by_the_queues_own(template):
+    text = json.dumps(template)
+    for added in ("BesideApi", "BesideIngest", "Encoders"):
         assert added not in text
-    assert stack in beside.dependencies
