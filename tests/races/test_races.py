@@ -34,7 +34,7 @@ from tests.races.worker import LEASE, SETTINGS, TOGETHER, TOGETHER_RATE, UNITS
 pytestmark = pytest.mark.prove
 
 ROOT = Path(__file__).parent.parent.parent
-WORKERS = 8
+WORKERS = 5
 STALLS = 2
 """The stalls of workers that have just begun a task, and the leases lost by them, for each type."""
 BACKLOG = 200

@@ -1,4 +1,5 @@
-"""One of the processes that race for the tasks of a queue; it works until it finds the stop file.
+"""One of the processes that race for the tasks of a queue; it works until it finds the stop file,
+or nobody waits for it any more.
 
 It logs every attempt that it begins, before anything else happens, so that a killed process has
 told all it did.
@@ -70,7 +71,8 @@ def main(endpoint: str, table_name: str, folder: Path) -> None:
 
         table = DynamoTable.connect(table_name, endpoint_url=endpoint, **dynamodb_local.CREDENTIALS)
         processor = Processor(Store(table), registry, SETTINGS)
-        while not (folder / "stop").exists():
+        parent = os.getppid()  # another one, when the test was killed
+        while not (folder / "stop").exists() and os.getppid() == parent:
             report = processor.run()
             write(leases_lost=report.leases_lost)
 

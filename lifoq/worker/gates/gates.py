@@ -4,9 +4,10 @@
 of ``all_gates``. Where a limit holds over all workers together, a gate of the process is a quota.
 """
 
+import itertools
 import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from lifoq.basics.host import MICROSECONDS, Host
@@ -110,6 +111,9 @@ class Gates:
         }
         self._of_task = {name: [*self._of_worker, *gates] for name, gates in self._of_type.items()}
         """The gates that a task passes, by its type."""
+        every = itertools.chain(self._of_worker, *self._of_type.values())
+        self._growing = [gate for gate in every if gate.can_grow]
+        """Those that may be waiting for an answer."""
         self._weighed = {kind.name: kind for kind in setup.registry if kind.weight is not None}
         """The task types that have a weight, by name."""
 
@@ -181,7 +185,7 @@ class Gates:
                 shortest = min(shortest, _poll_wait(gates, now))
                 if shortest <= of_worker:
                     break  # the others do not matter
-            answers = (gate.answer_due(now) for gate in self._all())
+            answers = (gate.answer_due(now) for gate in self._growing)
             return max(of_worker, shortest, *answers)
 
     @property
@@ -196,11 +200,6 @@ class Gates:
         with self.lock:
             found = self._of_type.items()
             return [name for name, gates in found if any(gate.is_stuck for gate in gates)]
-
-    def _all(self) -> Iterator[Gate]:
-        yield from self._of_worker
-        for gates in self._of_type.values():
-            yield from gates
 
 
 class RunGates:
