@@ -191,7 +191,7 @@ class Database:
             self._record_damaged(write)
             return
         self._rules.check(write, self.history)
-        if (full := keys.check(write, self.tasks())) is not None:
+        if (full := keys.check(write, self.tasks)) is not None:
             self.trace.add(full)
         self.together.check(write)
         self.waits.pop(write.task_id, None)

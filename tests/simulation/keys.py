@@ -2,7 +2,7 @@
 of a key, by the truth of the table."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from lifoq.basics.host import MICROSECONDS, microseconds
@@ -54,8 +54,9 @@ class Starts:
         return PACED if apart < 1.2 * interval else None
 
 
-def check(write: Write, tasks: Iterable[Item]) -> str | None:
-    """Violation, where a claim leaves more of a key TAKEN than may be; FULL, where as many."""
+def check(write: Write, tasks: Callable[[], Iterable[Item]]) -> str | None:
+    """Violation, where a claim leaves more of a key TAKEN than may be; FULL, where as many.
+    ``tasks``: reads all tasks of the table."""
     keyed = None if write.after is None else limited(write.after)
     if (
         keyed is None
@@ -63,7 +64,7 @@ def check(write: Write, tasks: Iterable[Item]) -> str | None:
         or (write.was, write.becomes) != (Status.PENDING, Status.TAKEN)
     ):
         return None
-    taken = [i for i in tasks if status_of(i) is Status.TAKEN and limited(i) == keyed]
+    taken = [i for i in tasks() if status_of(i) is Status.TAKEN and limited(i) == keyed]
     if len(taken) > PER_KEY[keyed[0]]:
         others = sorted(str(item[Attribute.TASK_ID]) for item in taken)
         raise Violation(f"is TAKEN, and of {keyed} are {others}", write.task_id)
