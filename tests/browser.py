@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ def chromium(home: Path, *arguments: str) -> list[str]:
         "--headless",
         "--no-sandbox",
         "--disable-gpu",
+        "--in-process-gpu",
+        "--disable-features=SpareRendererForSitePerProcess",  # a process in case of another site
         "--disable-breakpad",
         f"--crash-dumps-dir={home / 'crashes'}",
         f"--user-data-dir={home / 'chromium'}",
@@ -28,16 +30,6 @@ def chromium(home: Path, *arguments: str) -> list[str]:
     own = {"HOME": home, "XDG_CONFIG_HOME": home / "config", "XDG_CACHE_HOME": home / "cache"}
     variables = [f"{name}={folder}" for name, folder in own.items()]
     return ["env", *variables, str(CHROMIUM), *options, *arguments]
-
-
-def dumped(address: str, home: Path) -> str:
-    """The page as the browser has made it, after 20 s of the page's time; nothing may stand on its
-    console."""
-    options = ("--dump-dom", "--virtual-time-budget=20000", "--enable-logging=stderr")
-    command = chromium(home, *options, address)
-    seen = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
-    assert "CONSOLE" not in seen.stderr
-    return seen.stdout
 
 
 _HAND_OVER = """
@@ -48,11 +40,13 @@ os.dup2(back, 4)
 os.execvp(sys.argv[3], sys.argv[3:])
 """
 """The beginning of the browser's process: it reads from pipe 3 and writes to pipe 4."""
+VIRTUAL_TIME = {"policy": "pauseIfNetworkFetchesPending", "budget": 20_000}
+COMPLAINTS = {"Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"}
+"""Messages that tell what stands on a page's console."""
 
 
-class Browser:
-    """A browser that a test uses as a person does: it opens pages, fills in fields, presses
-    buttons, and reads what is shown. It is spoken to by two pipes, in the protocol of its
+class Chromium:
+    """A process of Chromium for many tests. It is spoken to by two pipes, in the protocol of its
     developer tools (https://chromedevtools.github.io/devtools-protocol/)."""
 
     def __init__(self, home: Path) -> None:
@@ -66,22 +60,83 @@ class Browser:
         )
         os.close(theirs)
         os.close(back)
-        self._messages = self._read()
+        self.messages = self._read()
         self._number = 0
-        self._page: str | None = None
-        target = self._ask("Target.createTarget", url="about:blank")["targetId"]
-        attached = self._ask("Target.attachToTarget", targetId=target, flatten=True)
-        self._page = attached["sessionId"]
-        self._ask("Page.enable")
 
-    def close(self) -> None:
+    def end(self) -> None:
+        self.send("Browser.close", None, {})
+        self._process.wait()
         os.close(self._to)
         os.close(self._from)
-        self._process.kill()
-        self._process.wait()
+
+    def send(self, method: str, session: str | None, arguments: dict[str, Any]) -> int:
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": arguments}
+        whole = message if session is None else {**message, "sessionId": session}
+        os.write(self._to, json.dumps(whole).encode() + b"\0")
+        return self._number
+
+    def _read(self) -> Iterator[dict[str, Any]]:
+        rest = b""
+        while part := os.read(self._from, 65_536):
+            *whole, rest = (rest + part).split(b"\0")
+            yield from map(json.loads, whole)
+
+
+class Browser:
+    """A browser that a test uses as a person does: it opens pages, fills in fields, presses
+    buttons, and reads what is shown. It knows nothing of what another test did."""
+
+    def __init__(self, chromium: Chromium) -> None:
+        self._chromium = chromium
+        self._session: str | None = None
+        self._complaints: list[object] = []
+        self._ask("Storage.clearCookies")
+        targets = self._ask("Target.getTargets")["targetInfos"]
+        (self._page,) = (each["targetId"] for each in targets if each["type"] == "page")
+        self._attach()
+
+    def _attach(self) -> None:
+        attached = self._ask("Target.attachToTarget", targetId=self._page, flatten=True)
+        self._session = attached["sessionId"]
+        self._time_stands_still = False
+        for domain in ("Page", "Runtime", "Log"):
+            self._ask(f"{domain}.enable")
+
+    def leave(self) -> None:
+        """Nothing may stand on the console of a page that was shown."""
+        self.open("about:blank")
+        session, self._session = self._session, None
+        self._ask("Target.detachFromTarget", sessionId=session)
+        assert self._complaints == []
 
     def open(self, address: str) -> None:
+        if self._time_stands_still:
+            before, self._session = self._page, None
+            self._page = self._ask("Target.createTarget", url="about:blank")["targetId"]
+            self._ask("Target.closeTarget", targetId=before)
+            self._attach()
         self._then_loaded("Page.navigate", url=address)
+
+    def resize(self, width: int) -> None:
+        self._ask(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=800,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+
+    def wait(self) -> None:
+        """Let 20 s of the page's time pass; then it stands still."""
+        self._time_stands_still = True
+        self._ask("Emulation.setVirtualTimePolicy", **VIRTUAL_TIME)
+        self._next(lambda message: message.get("method") == "Emulation.virtualTimeBudgetExpired")
+
+    @property
+    def html(self) -> str:
+        """The page as the browser has made it."""
+        return str(self.run("document.documentElement.outerHTML"))
 
     def fill(self, name: str, text: str) -> None:
         """Write into the field of this name."""
@@ -112,36 +167,43 @@ class Browser:
     def _then_loaded(self, method: str, **arguments: Any) -> None:
         seen = self._send(method, **arguments)
         answered = loaded = False
-        for message in self._messages:
+        while not (answered and loaded):
+            message = self._next()
             answered = answered or message.get("id") == seen
             assert "exceptionDetails" not in message.get("result", {}), message
             loaded = loaded or message.get("method") == "Page.loadEventFired"
-            if answered and loaded:
-                return
 
     def _ask(self, method: str, **arguments: Any) -> dict[str, Any]:
         number = self._send(method, **arguments)
-        answer = next(message for message in self._messages if message.get("id") == number)
+        answer = self._next(lambda message: message.get("id") == number)
         assert "error" not in answer, answer
         found: dict[str, Any] = answer["result"]
         return found
 
     def _send(self, method: str, **arguments: Any) -> int:
-        self._number += 1
-        message = {"id": self._number, "method": method, "params": arguments}
-        session = {} if self._page is None else {"sessionId": self._page}
-        os.write(self._to, json.dumps({**message, **session}).encode() + b"\0")
-        return self._number
+        return self._chromium.send(method, self._session, arguments)
 
-    def _read(self) -> Iterator[dict[str, Any]]:
-        rest = b""
-        while part := os.read(self._from, 65_536):
-            *whole, rest = (rest + part).split(b"\0")
-            yield from map(json.loads, whole)
+    def _next(self, is_meant: Callable[[dict[str, Any]], bool] = lambda _: True) -> dict[str, Any]:
+        for message in self._chromium.messages:
+            if message.get("sessionId") != self._session:
+                continue
+            entry = message.get("params", {}).get("entry", {})
+            if message.get("method") in COMPLAINTS and entry.get("source") != "network":
+                self._complaints.append(message["params"])
+            if is_meant(message):
+                return message
+        raise EOFError("the browser has ended")
+
+
+@pytest.fixture(scope="session")
+def running_chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    found = Chromium(tmp_path_factory.mktemp("chromium"))
+    yield found
+    found.end()
 
 
 @pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Browser]:
-    one = Browser(tmp_path)
+def browser(running_chromium: Chromium) -> Iterator[Browser]:
+    one = Browser(running_chromium)
     yield one
-    one.close()
+    one.leave()

@@ -25,11 +25,12 @@ from lifoq.store.memory_table import MemoryTable
 from lifoq.store.table_protocol import Table
 from lifoq.testing import create_table
 from tests import home
+from tests.browser import browser, running_chromium
 from tests.fixtures import PastDynamo, PastMemory, PastTheLibrary, host, store
 from tests.virtual.bench import Bench
 
-__all__ = ["host", "store"]
-"""Fixtures of the contract, for all tests."""
+__all__ = ["browser", "host", "running_chromium", "store"]
+"""Fixtures of the contract, and a browser, for all tests."""
 pytest_plugins = ["lifoq.testing.plugin"]
 HOME = home.enter()
 """Before anything is started that has a home."""

@@ -1,27 +1,16 @@
 """The console as a browser meets it: what it shows, what it changes, whom it refuses."""
 
-import datetime as dt
 import html
 import json
 import os
 import re
-import shutil
 import socket
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from http.client import HTTPConnection
-from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-import uvicorn
 from botocore.exceptions import NoCredentialsError
 from prometheus_client.parser import text_string_to_metric_families
-from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 import lifoq
 from lifoq import (
@@ -32,163 +21,22 @@ from lifoq import (
     QueueStats,
     Status,
     StoreUnavailable,
-    Task,
-    TaskError,
     WrongStatus,
     cron,
     every,
 )
-from lifoq.basics.host import MICROSECONDS, SYSTEM
 from lifoq.client.connection import SharedLimits
-from lifoq.health import pressure, sweep_note, worker_notes
-from lifoq.health.pressure import NOTE
-from lifoq.items.change import Change
-from lifoq.items.quota_table import NONE, Amount, Renewal, SharedLimit
+from lifoq.health import pressure, sweep_note
+from lifoq.items.quota_table import Amount, SharedLimit
 from lifoq.items.schema import Attribute
 from lifoq.metrics import Metric
 from lifoq.operating.aws_calls import NotAllowed
-from lifoq.operating.task_log import FoundLines, LogLine
-from lifoq.store.quota_tables import QuotaTables
-from lifoq.testing.hosts import TurnableHost
-from lifoq_console.app import STATIC, Pages, Settings, application
+from lifoq.operating.task_log import LogLine
 from lifoq_console.bulk import Action
 from lifoq_console.putting import LONGEST, Form
 from lifoq_console.scraping import metrics_token
-from lifoq_console.several import Queues, application_of_several
 from lifoq_console.subject import Subject
-from tests.browser import Browser, browser, dumped, in_a_browser
-
-__all__ = ["browser"]
-
-TOKEN = "of-these-tests"  # noqa: S105
-
-
-class Switch:
-    """A processor's switch."""
-
-    is_paused = False
-
-    def pause(self, _by: str) -> None:
-        self.is_paused = True
-
-    def resume(self) -> None:
-        self.is_paused = False
-
-
-class Console:
-    """A console that runs on this machine, and what a browser sends to it."""
-
-    def __init__(
-        self, shown: Subject | Queues, *, write: bool = True, metrics_token: str | None = None
-    ) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        settings = Settings(port=self.port, token=TOKEN, write=write, metrics_token=metrics_token)
-        app = (
-            application_of_several(shown, settings)
-            if isinstance(shown, Queues)
-            else application(shown, settings)
-        )
-        self._server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
-        self._thread = threading.Thread(target=self._server.run, args=([self._listener],))
-        self._thread.start()
-        self.host = f"127.0.0.1:{self.port}"
-        self.headers = {"Cookie": f"lifoq-{self.port}={TOKEN}", "Origin": f"http://{self.host}"}
-
-    def end(self) -> None:
-        self._server.should_exit = True
-        self._thread.join()
-        self._listener.close()
-
-    def ask(
-        self, path: str, *, method: str = "GET", body: str = "", headers: dict | None = None
-    ) -> tuple[int, str]:
-        """Status, and the page's text or where it leads to."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=600)
-        connection.request(method, path, body, self.headers if headers is None else headers)
-        answer = connection.getresponse()
-        text = answer.headers.get("Location") or answer.read().decode()
-        connection.close()
-        return answer.status, text
-
-    def page(self, path: str) -> str:
-        """The text that a person reads on a page, in one line."""
-        status, text = self.ask(path)
-        assert status == 200, text
-        _, main = text.split("<main", 1)
-        return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", f"<{main}")).split())
-
-    def page_after(self, word: str) -> str:
-        """The progress of a bulk change, once it no longer says this."""
-        until = time.monotonic() + 600
-        while word in (shown := self.page("/bulk/progress")):
-            assert time.monotonic() < until
-            time.sleep(0.05)
-        return shown
-
-
-@pytest.fixture
-def host() -> TurnableHost:
-    return TurnableHost()
-
-
-@pytest.fixture
-def queue(host) -> Queue:
-    return Queue.in_memory(host=host)
-
-
-@pytest.fixture
-def start() -> Iterator[Callable[..., Console]]:
-    running: list[Console] = []
-
-    def start(
-        queue: Queue, *, write: bool = True, metrics_token: str | None = None, **subject
-    ) -> Console:
-        subject = Subject(name="prod", queue=queue, **subject)
-        running.append(Console(subject, write=write, metrics_token=metrics_token))
-        return running[-1]
-
-    yield start
-    for console in running:
-        console.end()
-
-
-@pytest.fixture
-def console(queue, start) -> Console:
-    return start(queue)
-
-
-def fail(
-    queue: Queue,
-    task_id: str,
-    *,
-    task_type: str = "a",
-    error: str = "ValueError",
-    message: str = "<script>alert(1)</script> no answer",
-) -> None:
-    queue.put(task_type, {"device": "<b>d-17</b>"}, task_id=task_id)
-    task = queue.store.claim(task_id, claim_id=f"claim of {task_id}", lease=30)
-    queue.store.fail(task, TaskError(type=error, message=message))
-
-
-class Metrics:
-    """A CloudWatch that holds the same values in each of the last five parts of the span."""
-
-    def __init__(self, **values: float) -> None:
-        self._values = values
-
-    def get_metric_data(self, MetricDataQueries, StartTime, EndTime):  # noqa: N803 - boto3's names
-        part = dt.timedelta(seconds=MetricDataQueries[0]["MetricStat"]["Period"])
-        assert EndTime - StartTime == 61 * part
-        times = [EndTime - number * part for number in range(5, 0, -1)]
-        return {
-            "MetricDataResults": [
-                {"Id": query["Id"], "Timestamps": times, "Values": [self._values[name]] * 5}
-                for query in MetricDataQueries
-                if (name := query["MetricStat"]["Metric"]["MetricName"]) in self._values
-            ]
-        }
-
+from tests.console.conftest import TOKEN, Logs, Metrics, Switch, fail, lend, sent, worked
 
 # What it shows
 
@@ -267,18 +115,7 @@ def test_shared_limits_are_shown_with_what_is_lent_of_them(queue, start):
     assert "Shared limits" not in console.page("/")
     assert "lifoq_shared_limit" not in console.ask("/metrics", headers=bearer)[1]
     queue.shared_limits = SharedLimits(total_in_flight=10)
-    wants = Amount(slots=4)
-    renewal = Renewal(
-        worker="w",
-        number=1,
-        keeps=NONE,
-        wants=wants,
-        returns=0,
-        lease=30 * MICROSECONDS,
-        renew=True,
-        insists=False,
-    )
-    QuotaTables(queue.store, host=SYSTEM).take("", SharedLimit(in_flight=10), renewal)
+    lend(queue, SharedLimit(in_flight=10), worker="w", wants=Amount(slots=4))
     assert re.search(r"all types 4 of 10 – 1 worker in 4\d", console.page("/"))
     samples = console.ask("/metrics", headers=bearer)[1].splitlines()
     assert 'lifoq_shared_limit_slots_lent{queue="prod",task_type=""} 4.0' in samples
@@ -309,17 +146,6 @@ def test_a_task_shows_its_life_and_a_large_payload_only_when_asked(queue, consol
     assert "d-17" not in console.page("/task?id=large")
     status, text = console.ask("/task/json?part=payload&id=large")
     assert (status, "&lt;b&gt;d-17&lt;/b&gt;" in text) == (200, True)
-
-
-class Logs:
-    """The log lines of one task."""
-
-    def __init__(self, *lines: LogLine, complete: bool = True) -> None:
-        self._found = FoundLines(lines=lines, complete=complete)
-
-    def of(self, _task: Task, *, now: int) -> FoundLines:
-        assert now > 0
-        return self._found
 
 
 def test_the_page_of_a_task_that_waits_tells_why(queue, start):
@@ -681,16 +507,6 @@ def test_a_console_that_only_shows_has_nothing_that_changes(queue, start):
     assert (queue.get("failed").status, switch.is_paused) == (Status.FAILURE, False)
 
 
-def worked(queue: Queue, name: str, task_id: str) -> None:
-    """A worker claims a task, and tells of itself."""
-    queue.put("a", task_id=task_id)
-    task = queue.store.claim(task_id, claim_id=f"{name}:1", lease=30)
-    table, at = queue.store.table, task.taken_at
-    own = worker_notes.made_here(worker=name, since=at, slots=10, at=at, ended=False)
-    told = worker_notes.encoded(own, before=worker_notes.of(table.get(NOTE)))
-    table.update(NOTE, Change(when=(), creates=True, set={Attribute.CHECKPOINT: told}))
-
-
 def test_workers_are_shown_with_what_they_do_and_hold(queue, console):
     assert "No worker is known to be at work." in console.page("/workers")
     worked(queue, "w1", "<b>t1</b>")
@@ -708,18 +524,7 @@ def test_workers_are_shown_with_what_they_do_and_hold(queue, console):
 
 def test_a_worker_shows_the_quotas_that_it_holds(queue, console):
     queue.shared_limits = SharedLimits(total_in_flight=10, rate_limit=5)
-    renewal = Renewal(
-        worker="w1",
-        number=1,
-        keeps=NONE,
-        wants=Amount(slots=4, shards=1),
-        returns=0,
-        lease=30 * MICROSECONDS,
-        renew=True,
-        insists=False,
-    )
-    shared = SharedLimit(in_flight=10, rate=5)
-    QuotaTables(queue.store, host=SYSTEM).take("", shared, renewal)
+    lend(queue, SharedLimit(in_flight=10, rate=5), worker="w1", wants=Amount(slots=4, shards=1))
     assert "not told yet w1 – – 0 all types: 4 at a time, 1 shard" in console.page("/workers")
 
 
@@ -756,13 +561,6 @@ def test_schedules_are_shown_where_the_queue_takes_them_and_deleted_with_write_a
 
 
 # What it puts
-
-
-def sent(page: str, action: str) -> str:
-    """Return the fields that a browser sends for the form of a page, as far as they are hidden."""
-    (form,) = re.findall(rf'<form method="post" action="{action}".*?</form>', page, re.DOTALL)
-    hidden = re.findall(r'type="hidden" name="([^"]*)" value="([^"]*)"', form)
-    return urlencode([(name, html.unescape(value)) for name, value in hidden])
 
 
 def test_a_task_is_put_again_with_another_payload_once_it_was_previewed(queue, console):
@@ -931,251 +729,3 @@ def test_a_browser_is_told_to_run_and_frame_nothing_foreign(console):
     assert "frame-ancestors 'none'" in policy
     assert "unsafe" not in policy
     assert {"httponly", "samesite=strict"} <= set(headers["Set-Cookie"].lower().split("; "))
-
-
-# In a browser
-
-
-@in_a_browser
-@pytest.mark.parametrize(
-    ("looks", "words"),
-    [
-        ("up, down, down", ("<dd>0</dd>", "The queue cannot be reached: no answer. What you see")),
-        ("up, down, up", ('role="status" hidden', ">Idle</h1>")),
-        ("down, down, up", ('role="status" hidden', ">Idle</h1>")),
-    ],
-)
-def test_a_browser_shows_what_was_seen_last_and_goes_on_once_the_queue_answers(
-    queue, start, tmp_path, monkeypatch, looks, words
-):
-    stats, (*first, last) = queue.stats, looks.split(", ")
-
-    def patchy() -> QueueStats:
-        if (first.pop(0) if first else last) == "down":
-            raise StoreUnavailable("no answer")
-        return stats()
-
-    monkeypatch.setattr(queue, "stats", patchy)
-    shown = dumped(f"http://{start(queue).host}/enter?token={TOKEN}", tmp_path)
-    assert [each for each in words if each not in shown] == []
-
-
-@in_a_browser
-@pytest.mark.parametrize(
-    ("path", "done", "later"),
-    [
-        ("/tasks?status=PENDING", "", "came later"),
-        ("/task?id=first", "", ">CANCELLED<"),
-        ("/tasks?status=PENDING", "document.querySelector('[name=type]').value = 'b'", None),
-        ("/tasks?status=PENDING", "document.querySelector('main [name=id]').click()", None),
-        ("/tasks?status=PENDING", "document.querySelector('td a').focus()", None),
-    ],
-)
-def test_lists_and_tasks_refresh_themselves_while_they_are_looked_at_and_nobody_uses_them(
-    queue, start, tmp_path, monkeypatch, path, done, later
-):
-    queue.put("a", task_id="first")
-
-    class Leading(Pages):
-        """The first page leads to another, and while that is looked at the queue changes."""
-
-        def overview(self, _request: Request) -> Response:
-            return RedirectResponse(path)
-
-        def _page(self, template: str, **values: object) -> Response:
-            page = super()._page(template, **values)
-            queue.put("a", task_id="came later")
-            with suppress(WrongStatus):
-                queue.cancel("first")
-            return page
-
-    served = shutil.copytree(STATIC, tmp_path / "static")
-    with (served / "console.js").open("a") as script:
-        script.write(f"\n{done};")
-    monkeypatch.setattr("lifoq_console.app.STATIC", served)
-    monkeypatch.setattr("lifoq_console.app.Pages", Leading)
-    shown = dumped(f"http://{start(queue).host}/enter?token={TOKEN}", tmp_path)
-    assert 'role="status" hidden' in shown
-    assert (later or ">first<") in shown
-    assert (later is None) == ("came later" not in shown and ">CANCELLED<" not in shown)
-
-
-@in_a_browser
-def test_an_open_page_recovers_once_the_console_answers_again(queue, start, tmp_path, monkeypatch):
-    asked: list[str] = []
-    whole = application
-
-    def patchy(subject: Subject, settings: Settings) -> ASGIApp:
-        app = whole(subject, settings)
-
-        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            if scope["path"] == "/":
-                asked.append("overview")
-                if len(asked) > 1:
-                    queue.put("a")
-                if len(asked) in (2, 3):  # it ends in the middle of an answer
-                    headers = [(b"content-length", b"100")]
-                    await send({"type": "http.response.start", "status": 200, "headers": headers})
-                    return
-            await app(scope, receive, send)
-
-        return answer
-
-    monkeypatch.setattr("tests.console.test_console.application", patchy)
-    shown = dumped(f"http://{start(queue).host}/enter?token={TOKEN}", tmp_path)
-    assert len(asked) > 3
-    assert 'role="status" hidden' in shown
-    assert f">{len(asked) - 1}</a></dd>" in shown
-    assert "<title>Keeping up · prod" in shown
-
-
-@in_a_browser
-def test_rows_are_selected_by_keys(queue, console, tmp_path):
-    for task_id in ("t1", "t2", "t3"):
-        fail(queue, task_id)
-    _, page = console.ask("/tasks?status=FAILURE")
-    _, script = console.ask("/static/console.js")
-    (tmp_path / "list.html").write_text(
-        f"""{re.sub("<link.*?>|<script.*?</script>", "", page)}<script>{script}
-        for (const key of ["j", "j", "x", "j", "x", "k", "k", "x", "j", "x"]) {{
-          const typed = new KeyboardEvent("keydown", {{ key, bubbles: true, cancelable: true }});
-          document.activeElement.dispatchEvent(typed);
-        }}
-        const chosen = [...document.querySelectorAll("[name=id]:checked")].map((box) => box.value);
-        document.body.innerText = `${{chosen}} ${{boxes.length}}: ` +
-          [...selection.querySelectorAll("button")].map((button) => button.textContent);
-        </script>"""
-    )
-    shown = dumped(f"file://{tmp_path / 'list.html'}", tmp_path)
-    assert "t3,t1 3: Redrive 2,Delete 2" in shown
-
-
-@in_a_browser
-def test_a_person_puts_a_task_and_puts_it_again_with_another_payload(
-    queue, console, browser: Browser
-):
-    browser.open(f"http://{console.host}/enter?token={TOKEN}")
-    browser.press("Put")
-    browser.fill("task_type", "price.show")
-    browser.fill("payload", '{"cents": 1,}')
-    browser.press("Preview")
-    assert "is no JSON" in browser.text
-    browser.fill("payload", '{\n "cents": 123456\n}')
-    browser.fill("key", "d-17")
-    browser.press("Preview")
-    assert "Put this task?" in browser.text
-    assert queue.stats().live.value == 0
-    browser.press("Put it")
-    assert "PENDING" in browser.text
-    (first,) = queue.peek()
-    assert (first.payload, first.key) == ({"cents": 123456}, "d-17")
-    browser.press("Put again")
-    browser.fill("payload", "[7]")
-    browser.press("Preview")
-    browser.press("Change it")
-    browser.fill("max_attempts", "2")
-    browser.press("Preview")
-    browser.press("Put it")
-    second, _ = queue.peek()
-    assert (second.task_type, second.payload, second.key) == ("price.show", [7], "d-17")
-    assert second.max_attempts == 2
-
-
-@in_a_browser
-def test_a_person_sees_who_is_at_work_and_opens_the_task(queue, console, browser: Browser):
-    worked(queue, "w1", "t1")
-    browser.open(f"http://{console.host}/enter?token={TOKEN}")
-    browser.press("Workers")
-    assert "1 of 10" in browser.text
-    browser.press("t1")
-    assert "TAKEN t1" in browser.text
-
-
-@in_a_browser
-def test_a_person_finds_a_task_by_a_part_of_its_error_and_opens_it(
-    queue, console, browser: Browser
-):
-    fail(queue, "b1", message="no route to <host>")
-    fail(queue, "b2", message="another")
-    browser.open(f"http://{console.host}/enter?token={TOKEN}")
-    browser.fill("q", "route to <HOST>")
-    browser.press("Find")
-    assert "TimeoutError" not in browser.text
-    browser.press("b1")
-    assert "FAILURE b1" in browser.text
-    browser.fill("q", "b2")
-    browser.press("Find")
-    assert "FAILURE b2" in browser.text
-
-
-@in_a_browser
-def test_a_tasks_log_is_loaded_into_its_page_and_stays_there_when_that_refreshes(
-    queue, start, browser: Browser
-):
-    queue.put("a", task_id="t")
-    queue.store.claim("t", claim_id="c", lease=30)
-    console = start(queue, logs=Logs(LogLine(at=0, level="INFO", text="it answers")))
-    browser.open(f"http://{console.host}/enter?token={TOKEN}")
-    browser.open(f"http://{console.host}/task?id=t")
-    until = "new Promise((done) => setInterval(() => document.querySelector('{}') && done(), 50))"
-    browser.run(until.format(".log"))
-    browser.run("document.querySelector('main').dataset.old = ''")
-    browser.run(until.format("main:not([data-old]) .log"))
-    assert "INFO it answers" in browser.text
-
-
-def measured(console: Console, paths: Sequence[str], width: int, script: str, home: Path) -> str:
-    """Run the script on the document ``page`` of each path, in a window of this width, and return
-    what it says of them."""
-    style = f"<style>{console.ask('/static/console.css')[1]}</style>"
-    frames = ""
-    for path in paths:
-        page = re.sub("<link.*?>|<script.*?</script>", "", console.ask(path)[1]) + style
-        shown = f'srcdoc="{html.escape(page)}" title="{html.escape(path)}"'
-        frames += f'<iframe style="border:0;width:{width}px;height:800px" {shown}></iframe>'
-    (home / "frames.html").write_text(
-        f"""<!doctype html><meta charset="utf-8">{frames}<script>
-        const measure = (page) => {script};
-        onload = () => {{
-          document.body.innerText = [...document.querySelectorAll("iframe")]
-            .map((frame) => `${{frame.title}} ${{measure(frame.contentDocument)}}`)
-            .join("; ") + ".";
-        }};</script>"""
-    )
-    return html.unescape(dumped(f"file://{home / 'frames.html'}", home))
-
-
-@in_a_browser
-@pytest.mark.parametrize("width", [390, 1_024, 1_440])
-def test_nothing_is_cut_on_a_phone_nor_on_a_wider_screen(queue, start, tmp_path, width):
-    fail(queue, 60 * "long", task_type=60 * "type", message=60 * "word")
-    queue.put("a", 300 * "x", task_id="waits", delay=1)
-    console = start(queue, cloudwatch=Metrics(TasksPending=1e6, TasksShed=20))
-    paths = ("/?range=7d", "/types", "/tasks?status=FAILURE", "/tasks?status=DELAYED")
-    worked(queue, "w1", 60 * "work")
-    queue.schedules.put(64 * "s", every(3600), 60 * "type", 300 * "x", key=60 * "key")
-    paths += ("/workers", "/schedules", "/type?name=" + 60 * "type")
-    paths += ("/search?q=long&all=1", "/put", "/put?from=waits", "/put?from=" + 60 * "long")
-    paths += ("/task?id=" + 60 * "long", "/task?id=waits", "/bulk?status=FAILURE")
-    beyond = "page.documentElement.scrollWidth - page.documentElement.clientWidth"
-    seen = measured(console, paths, width, beyond, tmp_path)
-    assert html.unescape("; ".join(f"{path} 0" for path in paths) + ".") in seen
-
-
-@in_a_browser
-def test_a_name_is_not_broken_in_a_list_that_has_the_room(queue, start, tmp_path):
-    fail(
-        queue,
-        "0b9e5c0e-8f0a-4b5e-9a36-6d6f0f6b2c11",
-        task_type="mail.send-to-a-customer",
-        message=30 * "a long message ",
-    )
-    lines = """[...page.querySelectorAll(".tasks td:not(.long)")].map((cell) => {
-      const range = page.createRange();
-      range.selectNodeContents(cell);
-      const tops = [...range.getClientRects()].filter((one) => one.width).map((one) => one.top);
-      return Math.max(...tops) - Math.min(...tops) < 12;
-    }).every(Boolean) && [...page.querySelectorAll(".tasks .id a, .name")]
-      .every((one) => one.scrollWidth <= one.clientWidth)"""
-    path = "/tasks?status=FAILURE"
-    assert f"{path} true." in measured(start(queue), [path], 1_440, lines, tmp_path)

@@ -21,7 +21,7 @@ from lifoq_console.command import queues_of
 from lifoq_console.serve import Door
 from lifoq_console.several import Queues
 from lifoq_console.subject import Subject
-from tests.console.test_console import Console, Switch, fail, sent
+from tests.console.conftest import Console, Switch, fail, sent
 
 NAMES = ["mail", "prices", "torn"]
 
