@@ -19,14 +19,14 @@ def encode(value: Any, field: str) -> str:
     """
     _check(value, field)
     try:
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        return _ENCODER.encode(value)
     except ValueError as error:  # an integer of more digits than Python prints
         raise InvalidInput(field, "…", f"{error}; send it as a string") from error
 
 
 def decode(text: str) -> Any:
     """The value of JSON text; ValueError where it is not JSON."""
-    return json.loads(text, parse_constant=_refuse_constant)
+    return _DECODER.decode(text)
 
 
 def size(text: str) -> int:
@@ -80,3 +80,8 @@ def _check_leaf(value: Any, place: str) -> None:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
+
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+"""Made once: ``json.dumps`` and ``json.loads`` make new ones for each call."""

@@ -16,7 +16,7 @@ NESTING_BYTES = 3
 
 def of(attributes: Mapping[Any, Any]) -> int:
     """Bytes of an item, names included."""
-    return sum(len(name.encode()) + _of_value(value) for name, value in attributes.items())
+    return sum([jsontext.size(name) + _of_value(value) for name, value in attributes.items()])
 
 
 def _of_value(value: object) -> int:

@@ -28,7 +28,7 @@ BOTO_RETRY_SECONDS = 0.5
 @pytest.mark.parametrize(
     ("path", "one_in"),
     [
-        *(pytest.param(path, 5, id=f"{path.name}, a fifth") for path in PATHS),
+        *(pytest.param(path, 7, id=f"{path.name}, a seventh") for path in PATHS),
         *(pytest.param(path, 1, marks=pytest.mark.prove, id=f"{path.name}, all") for path in PATHS),
     ],
 )
@@ -54,7 +54,7 @@ def test_no_fault_at_any_call_breaks_an_invariant_in_memory(path, one_in, record
 @pytest.mark.parametrize(
     ("path", "one_in"),
     [
-        *(pytest.param(path, 41, id=f"{path.name}, a sample") for path in PATHS[::4]),
+        *(pytest.param(path, 41, id=f"{path.name}, a sample") for path in PATHS[::8]),
         *(
             pytest.param(path, 5, marks=pytest.mark.prove, id=f"{path.name}, a fifth")
             for path in PATHS

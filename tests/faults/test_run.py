@@ -39,7 +39,7 @@ from tests.virtual.bench import SLOW, Bench
 from tests.virtual.machine import Machine
 
 few_and_many = pytest.mark.parametrize(
-    "number", [8_000, pytest.param(20_000, marks=pytest.mark.prove)]
+    "number", [3_000, pytest.param(20_000, marks=pytest.mark.prove)]
 )
 """Tasks that are in the way."""
 
@@ -160,7 +160,7 @@ def waits(bench: Bench) -> list[float]:
 def test_with_one_type_at_its_limit_the_newest_is_taken_and_little_is_read(bench, seconds, shared):
     bench.handle("limited", 0.2, in_flight=2)
     bench.handle("idle")
-    bench.put_many("limited", 2_000)
+    bench.put_many("limited", 1_000)
     arrive(bench, "limited", every=0.15)
     bench.table.rows_read = 0
     report = bench.run(window=seconds, shared_limits=shared)
@@ -178,10 +178,10 @@ def test_a_flood_of_a_type_that_nobody_knows_delays_no_other_and_costs_bounded_r
     arrive(bench, "known", every=0.1)
     arrive(bench, "unknown", every=0.01)
     bench.table.rows_read = 0
-    bench.run(window=30)
-    assert len(waits(bench)) > 200
+    bench.run(window=15)
+    assert len(waits(bench)) > 100
     assert max(waits(bench)) < 1
-    assert bench.table.rows_read < 30 * 2_000  # see view.ROWS_PER_SECOND
+    assert bench.table.rows_read < 15 * 2_000  # see view.ROWS_PER_SECOND
 
 
 @few_and_many
@@ -199,7 +199,7 @@ def test_what_expired_ahead_of_the_living_is_passed_over_and_falls_behind_them(b
     assert max(moment for moment, _ in bench.begun) < began + 1
     assert bench.table.rows_read < 4 * number + 60_000  # of some 600 polls
     left = sum(Attribute.PREVIEW in item for item in bench.table.items())
-    assert left <= number - 5_000
+    assert left <= number - min(5_000, 0.8 * number)
 
 
 @pytest.mark.parametrize("threshold", [None, 1_000])
@@ -216,10 +216,10 @@ def test_with_fair_shares_a_flood_delays_itself_alone(bench, threshold, flood):
     for n in range(5):
         for key in quiet:
             bench.put("a", n, key=key)
-    for n in range(150):
+    for n in range(70):
         bench.put("a", n, key=flood)
     report = bench.run(in_flight=1, fair_share=True, adaptive_threshold=threshold)
-    assert report.succeeded == 160
+    assert report.succeeded == 80
     served = [key for key, _ in order[:30]]
     assert all(served.count(key) == 5 for key in quiet)
     for key in (*quiet, flood):

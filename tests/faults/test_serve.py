@@ -19,7 +19,7 @@ def serving(bench: Bench, processor: Processor) -> list[RunReport]:
     return reports
 
 
-@pytest.mark.parametrize("hours", [0.5, in_prove(1)])
+@pytest.mark.parametrize("hours", [0.25, in_prove(1)])
 def test_an_empty_queue_is_watched_for_as_long_as_it_takes(bench, hours):
     bench.handle("a")
     reports = serving(bench, bench.processor())
@@ -31,7 +31,7 @@ def test_an_empty_queue_is_watched_for_as_long_as_it_takes(bench, hours):
     assert not reports
 
 
-@pytest.mark.parametrize("hours", [0.3, in_prove(2)])
+@pytest.mark.parametrize("hours", [0.15, in_prove(2)])
 def test_a_task_that_takes_many_leases_keeps_its_own_to_its_end(bench, hours):
     bench.handle("long", hours * HOUR, timeout=3 * HOUR)
     serving(bench, bench.processor(task_timeout=3 * HOUR))
@@ -73,7 +73,7 @@ def test_a_stop_before_it_serves_is_not_lost(bench):
     assert processor.serve().claimed == 0
 
 
-@pytest.mark.parametrize("hours", [0.25, in_prove(1)])
+@pytest.mark.parametrize("hours", [0.1, in_prove(1)])
 def test_a_database_that_does_not_answer_for_long_is_waited_for(bench, hours):
     bench.handle("a")
     serving(bench, bench.processor())

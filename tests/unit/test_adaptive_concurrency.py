@@ -91,15 +91,15 @@ def exponential(seed: str = "times") -> Callable[[], float]:
     return lambda: draw.expovariate(1)
 
 
-@pytest.mark.parametrize("servers", [1, 4, 16])
+@pytest.mark.parametrize("servers", [1, 4])
 def test_times_that_do_not_vary_show_the_capacity(servers):
     downstream = Downstream(servers, fixed)
     downstream.passes(150)
-    assert downstream.throughput(200) >= 0.94 * servers
-    assert downstream.mean_time(200) <= 1.3
+    assert downstream.throughput(100) >= 0.94 * servers
+    assert downstream.mean_time(100) <= 1.3
 
 
-@pytest.mark.parametrize("servers", [4, 16])
+@pytest.mark.parametrize("servers", [4, pytest.param(16, marks=pytest.mark.prove)])
 def test_exponential_times_hide_the_capacity_no_more_than_their_noise_does(servers):
     downstream = Downstream(servers, exponential())
     downstream.passes(300)
@@ -107,7 +107,7 @@ def test_exponential_times_hide_the_capacity_no_more_than_their_noise_does(serve
     assert downstream.mean_time(400) <= 1.7
 
 
-@pytest.mark.parametrize("seed", ["one", "two", "three"])
+@pytest.mark.parametrize("seed", ["one", pytest.param("two", marks=pytest.mark.prove)])
 def test_the_first_search_grows_as_fast_as_slow_start_though_times_vary(seed):
     downstream = Downstream(64, exponential(seed))
     downstream.passes(100)
@@ -126,13 +126,13 @@ def test_services_that_become_slower_at_once_are_no_smaller_capacity():
     downstream.passes(150)
     slower = 2.0
     downstream.passes(60)
-    assert downstream.throughput(200) >= 0.8 * 16 / slower
+    assert downstream.throughput(150) >= 0.8 * 16 / slower
 
 
 @pytest.mark.parametrize("becomes", [4, 16])
 def test_a_capacity_that_changes_is_found_again(becomes):
     downstream = Downstream(8, fixed)
-    downstream.passes(150)
+    downstream.passes(80)
     downstream.servers = becomes
     downstream.passes(80)
     assert downstream.throughput(100) >= 0.9 * becomes
@@ -141,7 +141,7 @@ def test_a_capacity_that_changes_is_found_again(becomes):
 
 def test_where_all_time_out_one_is_tried_at_a_time_and_afterwards_as_many_as_before():
     downstream = Downstream(8, fixed)
-    downstream.passes(150)
+    downstream.passes(80)
     downstream.timeout = 0.5
     downstream.passes(40)
     assert downstream.laws[0].limit(downstream.now) <= 2
@@ -178,13 +178,14 @@ def test_workers_that_share_a_downstream_do_not_push_one_another_up(seeds):
 SHARED_SPEEDS = list(
     itertools.product((3, 12), ("fixed", "exponential", "Weibull"), ("shared", "degrading"))
 )
+SOME_SPEEDS = [(12, "Weibull", "shared"), (3, "Weibull", "degrading")]
 
 
 @pytest.mark.parametrize(
     ("capacity", "law", "kind"),
-    [  # one in five: both capacities, both kinds, times that do not vary and those that vary most
-        pytest.param(*case, marks=() if number % 5 == 0 else pytest.mark.prove)
-        for number, case in enumerate(SHARED_SPEEDS)
+    [  # both kinds, and the times that vary most
+        pytest.param(*case, marks=() if case in SOME_SPEEDS else pytest.mark.prove)
+        for case in SHARED_SPEEDS
     ],
 )
 def test_where_tasks_share_a_speed_the_number_stays_near_the_capacity(kind, law, capacity):
@@ -198,7 +199,7 @@ def test_where_tasks_share_a_speed_the_number_stays_near_the_capacity(kind, law,
 def test_a_downstream_that_stands_still_with_too_many_gets_fewer_at_once():
     backlog = Backlog(KINDS["degrading"](12), times("fixed", "one"), [CapacitySearch(MOST)])
     backlog.laws[0].begin_with(40)
-    backlog.passes(300)
+    backlog.passes(200)
     assert backlog.passes(100).throughput >= 0.8 * 12
 
 

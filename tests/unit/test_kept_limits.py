@@ -70,8 +70,8 @@ def found(table):
     return found_limits.of(table.get(pressure.NOTE))
 
 
-@pytest.mark.parametrize("seconds", [60, pytest.param(90, marks=pytest.mark.prove)])
-def test_a_new_process_begins_where_the_last_one_ended_with_no_read_and_no_write_more(seconds):
+def test_a_new_process_begins_where_the_last_one_ended_with_no_read_and_no_write_more():
+    seconds = 60
     fixed, table = Counting(), Counting()
     calls = []
     for each, adaptive in ((fixed, False), (table, True)):

@@ -22,8 +22,8 @@ HALF = pytest.approx(0.5, abs=0.06)
 @pytest.mark.parametrize(
     ("rate", "window", "starts", "shed", "seconds"),
     [
-        (5, 60, 5, 0, 150),
-        (20, 9, 10, HALF, 150),
+        (5, 60, 5, 0, 90),
+        (20, 9, 10, HALF, 90),
         *(
             pytest.param(*case, 240, marks=pytest.mark.prove)
             for case in ((5, 60, 5, 0), (20, 9, 10, HALF), (20, 60, 10, HALF), (20, 2, 10, HALF))

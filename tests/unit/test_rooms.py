@@ -65,6 +65,14 @@ def modules() -> Iterator[tuple[str, Path]]:
 MODULES = dict(modules())
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All below it, in whatever depth. To leave expressions out makes it five times as fast."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield child
+            yield from statements(child)
+
+
 @cache
 def imported(module: str) -> frozenset[str]:
     return frozenset(_imported(module))
@@ -73,7 +81,7 @@ def imported(module: str) -> frozenset[str]:
 def _imported(module: str) -> Iterator[str]:
     path = MODULES[module]
     package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in statements(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
             above = package[: len(package) + 1 - node.level] if node.level else []
             source = ".".join([*above, *(node.module or "").split(".")]).removesuffix(".")

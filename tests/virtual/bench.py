@@ -4,7 +4,6 @@ import itertools
 import random
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from lifoq import (
@@ -66,14 +65,14 @@ class Table(MemoryTable):
     def query(
         self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None
     ) -> Page:
-        page = super().query(span, newest_first=newest_first, limit=limit, start=start)
+        everything = Span(index=span.index, status=span.status, first=span.first, last=span.last)
+        read = super().query(everything, newest_first=newest_first, limit=limit, start=start)
         if (span.index, span.status) == (STATUS_CREATED_INDEX, Status.PENDING):
             self.polls += 1
-            all_rows = replace(span, where=())
-            read = super().query(all_rows, newest_first=newest_first, limit=limit, start=start)
             self.rows_read += len(read.rows)
+        rows = tuple(row for row in read.rows if all(one.holds(row) for one in span.where))
         self._takes("poll" if start is None else "poll behind")
-        return page
+        return Page(rows=rows, next=read.next)
 
 
 def _call(change: Change) -> str:
