@@ -17,12 +17,16 @@ from tests.deployed import concurrency, deploy_dev
 
 @pytest.fixture(autouse=True)
 def account() -> Iterator[None]:
-    """With a stage ``dev`` as it is deployed."""
     with mock_aws():
-        deploy_dev()
-        stack("lifoq-dev-state", "exports-of-dev", "payloads-of-dev")
-        stack("lifoq-dev-queue")
         yield
+
+
+@pytest.fixture
+def dev(account) -> None:
+    """The stage, as it is deployed."""
+    deploy_dev()
+    stack("lifoq-dev-state", "exports-of-dev", "payloads-of-dev")
+    stack("lifoq-dev-queue")
 
 
 class Cli:
@@ -92,6 +96,7 @@ def test_deploying_to_a_protected_stage_asks_first(cli, tmp_path):
     assert cli.given == [("deploy", "--all", "-c", "stage=prod", f"--output={tmp_path / 'prod'}")]
 
 
+@pytest.mark.usefixtures("dev")
 def test_deploying_elsewhere_asks_nothing_and_passes_options_on(cli, tmp_path):
     assert run("deploy", "dev", "--", "--profile", "team")[0] == 0
     place = f"--output={tmp_path / 'dev'}"
@@ -99,6 +104,7 @@ def test_deploying_elsewhere_asks_nothing_and_passes_options_on(cli, tmp_path):
 
 
 @pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.usefixtures("dev")
 def test_a_pause_survives_a_deployment_that_sets_the_concurrency(cli, *, fails):
     def deploy() -> None:
         reserve(3)
@@ -115,6 +121,7 @@ def test_a_pause_survives_a_deployment_that_sets_the_concurrency(cli, *, fails):
     assert "'dev' was paused, and still is" in output
 
 
+@pytest.mark.usefixtures("dev")
 def test_a_stack_that_the_stage_has_no_more_is_deleted_when_it_is_confirmed(cli):
     """But for what old data needs."""
     cli.stacks.remove("lifoq-dev-state")
@@ -131,6 +138,7 @@ def test_a_stack_that_the_stage_has_no_more_is_deleted_when_it_is_confirmed(cli)
     assert stacks() == before - {"lifoq-dev-analytics"}
 
 
+@pytest.mark.usefixtures("dev")
 def test_destroying_wants_the_stages_name_typed_and_spares_what_is_protected_or_not_there():
     stack("lifoq-prod-state", protected=True)
     before = stacks()
@@ -144,6 +152,7 @@ def test_destroying_wants_the_stages_name_typed_and_spares_what_is_protected_or_
     assert stacks() == before
 
 
+@pytest.mark.usefixtures("dev")
 def test_destroying_leaves_nothing_of_the_stage_and_all_of_the_others():
     """Also what the application no longer has, which may import from what it has."""
     stack("lifoq-dev-key")  # switched on later: the others import from it all the same
@@ -180,6 +189,7 @@ def test_what_is_missing_is_one_sentence(monkeypatch, name, value, remedy):
     assert len(output.splitlines()) == 1
 
 
+@pytest.mark.usefixtures("dev")
 def test_a_refusal_of_aws_is_one_sentence():
     s3 = boto3.client("s3")
     s3.delete_object(Bucket="exports-of-dev", Key="exports/a")
@@ -190,6 +200,7 @@ def test_a_refusal_of_aws_is_one_sentence():
     assert "AWS refused ListObjectsV2: NoSuchBucket" in output
 
 
+@pytest.mark.usefixtures("dev")
 def test_a_pause_that_cannot_be_asked_for_stops_the_deployment(cli):
     boto3.client("ssm").delete_parameter(Name="/lifoq/dev/queue")
     status, output = run("deploy", "dev")
