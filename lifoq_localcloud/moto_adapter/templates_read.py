@@ -1,5 +1,5 @@
-"""How templates are read: by a reader of JSON, or one of YAML that is not written in Python. moto
-takes its own for both, which takes a hundred times as long."""
+"""Templates are read by a reader of JSON, or by one of YAML that is not written in Python. moto has
+one of YAML read both, which takes a hundred times as long."""
 
 import json
 from typing import Any, Final
@@ -22,7 +22,7 @@ def install() -> None:
 
 
 def read(template: str) -> Any:
-    """What a template says, in JSON or YAML. Raises ``YAMLError``."""
+    """Return what a template says, in JSON or YAML. Raises ``YAMLError``."""
     try:
         return json.loads(template)
     except ValueError:

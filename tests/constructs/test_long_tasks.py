@@ -25,7 +25,7 @@ SCALING = WorkerScaling(
 
 @pytest.fixture(scope="module")
 def templates(tmp_path_factory) -> tuple[Template, Template]:
-    """Of one group in a network that is made for it, and of two in a network of one's own."""
+    """One group in a network that is made for it, and of two in a network of one's own."""
     app = app_in(tmp_path_factory.mktemp("app"))
     stack, other = (cdk.Stack(app, name) for name in ("pictures", "sounds"))
     queue = LifoQueue(stack, "Queue", tasks=HERE / "thumbnails")

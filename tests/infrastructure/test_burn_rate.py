@@ -57,7 +57,7 @@ class Monitoring:
         return [at for at in range(1, len(known)) if known[at] != known[at - 1]]
 
     def _ringing(self, minutes: Sequence[Minute]) -> Any:
-        """Whether the alarm rings at the beginning, and at the end of each minute."""
+        """Return True for the beginning and each minute's end at which the alarm rings."""
         so_far = np.vstack([np.zeros(2), np.cumsum(np.array(minutes, dtype=float), axis=0)])
         states = {name: self._states(alarm, so_far) for name, alarm in self._alarms.items()}
         rule = re.sub(r'ALARM\("(\w+)"\)', r"\1", self._rule)
@@ -106,7 +106,7 @@ Templates = dict[str, dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def templates() -> Templates:
-    """Of a queue with each of the settings. One stack has an alarm of its team's own."""
+    """A queue with each of the settings. One stack has an alarm of its team's own."""
     app = new_app()
     for name, settings in SETTINGS.items():
         stack = cdk.Stack(app, name)
