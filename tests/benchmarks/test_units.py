@@ -4,7 +4,7 @@ import boto3
 import pytest
 
 from benchmarks.cost import bill, loads, transitions
-from benchmarks.cost.results import Results
+from benchmarks.cost.results import Results, Transition
 from benchmarks.cost.transitions import LARGE, SMALL, TRANSITIONS, Desk, units
 from benchmarks.record import HERE, load
 from benchmarks.units import Metered, Reported, item_bytes, write_units
@@ -102,16 +102,21 @@ def test_the_rules_count_what_dynamodb_local_reports(
     assert {name for name in found if found[name] != expected[name]} == REPORTED_OTHERWISE
 
 
-def test_the_recorded_units_are_those_of_today():
+@pytest.fixture(scope="module")
+def rows() -> list[Transition]:
+    return transitions.rows()
+
+
+def test_the_recorded_units_are_those_of_today(rows):
     """Small tasks' alone: the loads take minutes of virtual time, and the writes never vary."""
     recorded = Results(**load(HERE / "cost" / "results.json")["results"])
-    assert transitions.rows() == recorded.transitions
+    assert rows == recorded.transitions
     counted = {row.load: row.write_units for row in loads.rows()}
     assert counted == {row.load: row.write_units for row in recorded.units}
 
 
-def test_the_report_prices_each_operation_as_the_rules_do():
-    counted = {row.transition: row.small for row in transitions.rows()}
+def test_the_report_prices_each_operation_as_the_rules_do(rows):
+    counted = {row.transition: row.small for row in rows}
     assert {
         "put": counted["put"],
         "claim": counted["claim"],

@@ -9,6 +9,7 @@ import importlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -44,6 +45,7 @@ class Constant:
         return self.value / UNITS[self.unit or "Seconds"]
 
 
+@cache
 def constants() -> list[Constant]:
     """Return all numbers that are fixed at the top of a module, in the order of the files."""
     return [found for path in sorted(LIBRARY.rglob("*.py")) for found in _of(path)]

@@ -69,6 +69,7 @@ def members() -> Iterator[str]:
 
 SETTINGS = {*settings()}
 PUBLIC = SETTINGS | {*members()} | {*CODE}
+IN_MESSAGES = PUBLIC | PYTHONS
 
 
 def sources(*folders: str) -> Iterator[Path]:
@@ -87,9 +88,9 @@ def named_in_code() -> Iterator[str]:
 def sentences(file: Path) -> Iterator[str]:
     """Yield the texts of several words that a program says, docstrings left out."""
     tree = ast.parse(file.read_text())
-    documented = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant)]
-    for text in texts:
+    nodes = [*ast.walk(tree)]
+    documented = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for text in (node for node in nodes if isinstance(node, ast.Constant)):
         said = text.value if isinstance(text.value, str) and id(text) not in documented else ""
         if re.search(r"[a-z] [a-z]", said):
             yield said
@@ -102,7 +103,7 @@ def test_a_setting_that_a_message_names_is_one():
         if file.name != "queries.py"  # which holds CloudWatch's queries
         for sentence in sentences(file)
         for name in NAME.findall(sentence)
-        if name not in PUBLIC | PYTHONS
+        if name not in IN_MESSAGES
     }
     assert unknown == set()
 
