@@ -7,13 +7,16 @@ from typing import Any
 import pytest
 from pyspark import SparkContext
 
+from lab import dynamodb_local
 from lifoq_analytics import analysis, session
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkContext]:
-    with session.running() as running:
-        yield running
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_SUBMIT_OPTS", " ".join(dynamodb_local.BRIEF))
+        with session.running() as running:
+            yield running
 
 
 class Reporter:
