@@ -48,6 +48,7 @@ TOGETHER: Final = (
     (
         *("tests/contract/", "tests/functions/", "tests/faults/test_damage.py"),
         *("tests/faults/test_fuzzed_items.py", "tests/faults/test_matrix.py"),
+        "tests/localcloud/test_drawn_expressions.py",
     ),
     ("tests/localcloud/",),
     (

@@ -224,28 +224,29 @@ def _unknown(error: ValidationError, place: str) -> str:
 
 @cache
 def _validator(kind: str) -> Any:
-    schema = _schema(kind)
-    return _LENIENT(schema) if schema else None
+    known = schema(kind)
+    return _LENIENT(known) if known else None
 
 
-def _schema(kind: str) -> dict[str, Any]:
+@cache
+def schema(kind: str) -> dict[str, Any]:
     """Return the schema of a type; nothing of a custom resource, or a type of the CDK's own."""
     known = _known_types()
     if kind not in known:
         return {}
     text = (_schemas() / "resources" / f"{known[kind]}.json").read_text()
-    schema: dict[str, Any] = json.loads(text)
-    return schema
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
 @cache
 def replaced_by(kind: str) -> frozenset[str]:
     """Return the properties of a type whose change makes CloudFormation replace the resource."""
-    schema = _schema(kind)
+    known = schema(kind)
     paths = (
         path.split("/")[2:]
         for key in ("createOnlyProperties", "conditionalCreateOnlyProperties")
-        for path in schema.get(key, ())
+        for path in known.get(key, ())
     )
     return frozenset(path[0] for path in paths if len(path) == 1)
 

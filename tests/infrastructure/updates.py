@@ -8,6 +8,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from lifoq_localcloud.service_rules.templates import schema
+
 Template = Mapping[str, Any]
 Templates = Mapping[str, Template]
 """The templates of an application by the names of its stacks."""
@@ -75,15 +77,6 @@ def imports(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for each in value:
             yield from imports(each)
-
-
-def schema(type_name: str) -> dict[str, Any]:
-    """Nothing of what is the application's own."""
-    if type_name.startswith("Custom::"):
-        return {}
-    from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # noqa: PLC0415 - it takes a second
-
-    return PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", type_name).schema
 
 
 def property_of(resource: Template, pointer: str) -> Any:

@@ -75,7 +75,8 @@ def zipped(files: dict[str, str]) -> bytes:
 def deploy(cloud: LocalCloud, stack: str = STACK) -> dict[str, str]:
     s3 = cloud.client("s3")
     s3.create_bucket(Bucket=CODE_BUCKET)
-    code = zipped({"probe.py": Path(__file__).with_name("probe.py").read_text()})
+    folder = Path(__file__).parent
+    code = zipped({name: (folder / name).read_text() for name in ("probe.py", "forwarding.py")})
     s3.put_object(Bucket=CODE_BUCKET, Key="probe.zip", Body=code)
     body = json.dumps(template.build(CODE_BUCKET, "probe.zip"))
     cloud.client("cloudformation").create_stack(

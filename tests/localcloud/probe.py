@@ -1,12 +1,9 @@
 """The code of the functions that the tests deploy. It runs inside the local cloud, not here."""
 
-import json
 import os
 import subprocess
 import sys
 import time
-
-import boto3
 
 
 def handle(event, context):
@@ -32,17 +29,6 @@ def handle(event, context):
         "arn": context.invoked_function_arn,
         "custom": context.client_context and context.client_context.custom,
     }
-
-
-def forward(event, _context):
-    """Puts what it gets into a queue; a message's body says what happens to it then."""
-    records = event["Records"]
-    body = json.dumps(records)
-    boto3.client("sqs").send_message(QueueUrl=os.environ["QUEUE_URL"], MessageBody=body)
-    if any(one.get("body") == "poison" for one in records):
-        raise ValueError("poison")
-    refused = [one["messageId"] for one in records if one.get("body") == "refuse"]
-    return {"batchItemFailures": [{"itemIdentifier": name} for name in refused]}
 
 
 def _child():

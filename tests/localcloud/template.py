@@ -20,7 +20,7 @@ def function(bucket: str, key: str, handler: str, **properties: Any) -> Resource
         "Type": "AWS::Lambda::Function",
         "Properties": {
             "Code": {"S3Bucket": bucket, "S3Key": key},
-            "Handler": f"probe.{handler}",
+            "Handler": handler,
             "Role": arn("Role"),
             "Runtime": "python3.13",
             "Timeout": 2,
@@ -64,13 +64,15 @@ def build(bucket: str, key: str) -> dict[str, Any]:
         "Probe": function(
             bucket,
             key,
-            "handle",
+            "probe.handle",
             Environment={"Variables": {"GREETING": "hello"}},
             LoggingConfig={"LogGroup": ref("Logs")},
         ),
-        "Single": function(bucket, key, "handle", ReservedConcurrentExecutions=1, Timeout=600),
-        "Listener": function(bucket, key, "forward", **queue_url),
-        "Follower": function(bucket, key, "forward", **queue_url),
+        "Single": function(
+            bucket, key, "probe.handle", ReservedConcurrentExecutions=1, Timeout=600
+        ),
+        "Listener": function(bucket, key, "forwarding.forward", **queue_url),
+        "Follower": function(bucket, key, "forwarding.forward", **queue_url),
         "Topic": of_type("AWS::SNS::Topic"),
         "Subscription": of_type(
             "AWS::SNS::Subscription",
@@ -95,7 +97,7 @@ def build(bucket: str, key: str) -> dict[str, Any]:
             VisibilityTimeout=2,
             RedrivePolicy={"deadLetterTargetArn": arn("Failures"), "maxReceiveCount": 2},
         ),
-        "Reader": function(bucket, key, "forward", **queue_url),
+        "Reader": function(bucket, key, "forwarding.forward", **queue_url),
         "LettersMapping": of_type(
             "AWS::Lambda::EventSourceMapping",
             FunctionName=ref("Reader"),

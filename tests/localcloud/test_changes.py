@@ -3,14 +3,14 @@
 import pytest
 
 from lifoq_localcloud.deployments.resources import changes, types
-from tests.infrastructure.updates import schema
+from lifoq_localcloud.service_rules import templates
 from tests.localcloud import changes_page
 
 
 @pytest.mark.parametrize("name", types.changeable())
 def test_what_is_changed_in_place_is_a_property_that_cloudformation_does_not_replace_by(name):
     kind = types.changeable()[name]
-    known = schema(name)["properties"]
+    known = templates.schema(name)["properties"]
     assert changes.in_place(kind) <= known.keys()
     assert changes.replacing(kind) <= known.keys()
     assert not changes.in_place(kind) & changes.replacing(kind)

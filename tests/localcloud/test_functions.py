@@ -4,15 +4,21 @@ import base64
 import json
 import re
 import socket
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from queue import SimpleQueue
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
 
 import psutil
 import pytest
 from botocore.exceptions import ClientError
 
-from lifoq_localcloud.functions.pool import UNRESERVED_CONCURRENCY
-from tests.localcloud.harness import Deployed, eventually, zipped
+from lifoq_localcloud.functions import pool
+from lifoq_localcloud.functions.function import Outcome
+from tests.localcloud.harness import PATIENCE_SECONDS, Deployed, eventually, zipped
 
 
 def test_a_function_runs_with_its_deployed_environment_in_a_process_that_is_used_again(deployed):
@@ -77,14 +83,35 @@ def test_what_the_caller_tells_of_itself_reaches_the_function(deployed):
         deployed.invoke("Probe", {}, ClientContext="no")
 
 
-def test_more_requests_than_instances_wait_for_one(deployed):
-    number = UNRESERVED_CONCURRENCY + 2
-    asleep = {"action": "sleep", "seconds": 0.5}
-    with ThreadPoolExecutor(number) as callers:
-        answers = list(callers.map(lambda _: deployed.invoke("Probe", asleep), range(number)))
+class Busy:
+    """An instance that ends an event when it may."""
 
-    assert [error for _, error in answers] == [None] * number
-    assert len({answer["pid"] for answer, _ in answers}) <= UNRESERVED_CONCURRENCY
+    begun: SimpleQueue["Busy"] = SimpleQueue()
+    may_end = threading.Semaphore(0)
+    alive = True
+
+    def __init__(self, config: Any, _sandbox: object) -> None:
+        self.config = config
+
+    def invoke(self, *_event: object) -> Outcome:
+        self.begun.put(self)
+        assert self.may_end.acquire(timeout=PATIENCE_SECONDS)
+        return Outcome(payload=b"1")
+
+
+def test_more_events_than_instances_wait_for_one(monkeypatch):
+    monkeypatch.setattr(pool, "Instance", Busy)
+    config: Any = SimpleNamespace(reserved_concurrency=None, code_digest="a")
+    function, number = pool.Pool(config, Mock()), pool.UNRESERVED_CONCURRENCY
+    runs = [function.reserve() for _ in range(number + 2)]
+    with ThreadPoolExecutor(number + 2) as threads:
+        ends = [threads.submit(run, b"") for run in runs]
+        begun = {Busy.begun.get(timeout=PATIENCE_SECONDS) for _ in range(number)}
+        for _ in range(number + 2):
+            Busy.may_end.release()
+        again = {Busy.begun.get(timeout=PATIENCE_SECONDS) for _ in range(2)}
+    assert (len(begun), again <= begun) == (number, True)
+    assert [end.result().payload for end in ends] == [b"1"] * (number + 2)
 
 
 def test_a_function_that_takes_too_long_is_killed(deployed):
