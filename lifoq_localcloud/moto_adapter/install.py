@@ -1,8 +1,11 @@
 """The replacement of all that moto does otherwise than AWS."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
+from moto import backends
+from moto.core import utils
 from moto.core.config import default_user_config
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
@@ -20,6 +23,7 @@ from lifoq_localcloud.moto_adapter import (
     templates_read,
 )
 from lifoq_localcloud.moto_adapter.function_calls import Invoke
+from lifoq_localcloud.moto_adapter.patch import replace
 from lifoq_localcloud.moto_adapter.rules import Hand
 
 
@@ -41,8 +45,16 @@ def install(
     refusals.install()
     schedules.install()
     templates_read.install()
+    _look_once_for_what_stays()
 
 
 def moto() -> Any:
     """moto's WSGI application, for all services."""
     return DomainDispatcherApplication(create_backend_app)
+
+
+def _look_once_for_what_stays() -> None:
+    """moto lists its own folder for each call, and that of botocore's models for each service."""
+    modules = frozenset(backends.list_of_moto_modules())
+    replace(backends, "list_of_moto_modules", lambda: modules)
+    replace(utils, "create_loader", cache(utils.create_loader))
