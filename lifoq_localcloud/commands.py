@@ -1,5 +1,6 @@
 """Commands that run a local cloud: ``serve``, and ``dev``, with an application to be worked on."""
 
+import gc
 import importlib.util
 import logging
 import os
@@ -216,7 +217,12 @@ def _run(
         hold(directory)
     except (PortError, FolderError) as error:
         raise click.ClickException(str(error)) from error
-    from lifoq_localcloud import serve  # noqa: PLC0415 - takes seconds, and what is taken was to be told first
+    gc.disable()  # what is imported stays; to look for garbage in it takes a second
+    try:
+        from lifoq_localcloud import serve  # noqa: PLC0415 - takes seconds, and what is taken was to be told first
+    finally:
+        gc.freeze()
+        gc.enable()
 
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     logging.getLogger("moto").setLevel(logging.ERROR)

@@ -12,7 +12,6 @@ import functools
 import json
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -25,7 +24,7 @@ from moto.core.utils import get_service_model
 
 from lifoq_localcloud.service_rules import calls, event_rules, metrics, templates
 from lifoq_localcloud.service_rules.refused import RefusedError
-from tests.localcloud import common_application
+from tests.localcloud import common_application, rows
 from tests.localcloud.harness import Deployed, zipped
 
 ACCOUNT = "123456789012"
@@ -96,7 +95,7 @@ TEXTS = {
     "SQS:": mapping("")["EventSourceArn"],
     "ALIAS": f"arn:aws:lambda:us-east-1:{ACCOUNT}:function:one-with-a-name:prod",
 }
-"""Abbreviations in a row; ``x*65`` is 65 times the letter."""
+"""Abbreviations in a row."""
 AS_JSON = {
     *("AssumeRolePolicyDocument", "Detail", "EventPattern", "FilterPolicy", "PolicyDocument"),
     *("RedrivePolicy", "definition"),
@@ -104,21 +103,11 @@ AS_JSON = {
 AS_BYTES = {"Body", "Payload", "ZipFile"}
 
 
-def rows(name: str) -> Iterator[tuple[str, str, str, Call]]:
-    """Read a table: operation, code, sentence and call of each row."""
-    operation = ""
-    for line in Path(__file__).with_name(name).read_text().splitlines():
-        if not line.startswith(" "):
-            operation = line
-            continue
-        code, told, changed = line.split(" | ", 2)
-        call = {**WHOLE.get(operation, {}), **meant(json.loads(changed))}
-        yield (
-            operation,
-            code.strip(),
-            told.strip(),
-            {k: v for k, v in call.items() if v is not None},
-        )
+def wholes(name: str) -> Iterator[tuple[str, list[str], Call]]:
+    """Read a table, with each call whole."""
+    for operation, told, changed in rows.rows(name):
+        call = {**WHOLE.get(operation, {}), **meant(changed)}
+        yield operation, told, {key: value for key, value in call.items() if value is not None}
 
 
 def meant(value: Any, key: str = "") -> Any:
@@ -134,7 +123,6 @@ def meant(value: Any, key: str = "") -> Any:
         return WORDS[value]
     for word, text in TEXTS.items():
         value = value.replace(word, text)
-    value = re.sub(r"x\*(\d+)", lambda times: "x" * int(times[1]), value)
     return value.encode() if key in AS_BYTES else value
 
 
@@ -144,7 +132,7 @@ def check(operation: str, call: Call) -> None:
 
 
 def test_a_call_that_is_wrong_whatever_there_is_is_refused(subtests):
-    for operation, code, told, call in rows("refused_alone.txt"):
+    for operation, (code, told), call in wholes("refused_alone.txt"):
         with subtests.test(f"{operation}: {code} {told}", call=call):
             with pytest.raises(RefusedError) as refused:
                 check(operation, call)
@@ -153,7 +141,7 @@ def test_a_call_that_is_wrong_whatever_there_is_is_refused(subtests):
 
 
 def test_what_aws_takes_at_its_bounds_is_not_refused(subtests):
-    for operation, _, _, call in rows("taken.txt"):
+    for operation, _, call in wholes("taken.txt"):
         with subtests.test(operation, call=call):
             check(operation, call)
 
@@ -221,7 +209,7 @@ def arranged(shared: Deployed) -> Iterator[Client]:
 
 
 def test_a_call_that_is_wrong_beside_what_there_is_is_refused(arranged, subtests):
-    for operation, code, told, call in rows("refused_by_state.txt"):
+    for operation, (code, told), call in wholes("refused_by_state.txt"):
         service, _, name = operation.partition(".")
         with subtests.test(f"{operation}: {code} {told}", call=call):
             with pytest.raises(ClientError) as refused:
