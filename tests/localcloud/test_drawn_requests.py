@@ -139,7 +139,7 @@ CODES: Final = {
 
 UNSENT: Final = (FlexibleChecksumError, MissingDependencyException, ValueError)
 """Errors of botocore for a checksum that it cannot count, and of a date that is none."""
-SAMPLE: Final = 9
+SAMPLE: Final = 20
 """One in so many broken calls is enough to notice a rule that is gone."""
 
 

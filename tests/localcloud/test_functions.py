@@ -6,6 +6,7 @@ import re
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from queue import SimpleQueue
 from types import SimpleNamespace
@@ -98,13 +99,16 @@ class Busy:
         assert self.may_end.acquire(timeout=PATIENCE_SECONDS)
         return Outcome(payload=b"1")
 
+    def kill(self) -> None:
+        """The pool is closed."""
+
 
 def test_more_events_than_instances_wait_for_one(monkeypatch):
     monkeypatch.setattr(pool, "Instance", Busy)
     config: Any = SimpleNamespace(reserved_concurrency=None, code_digest="a")
     function, number = pool.Pool(config, Mock()), pool.UNRESERVED_CONCURRENCY
     runs = [function.reserve() for _ in range(number + 2)]
-    with ThreadPoolExecutor(number + 2) as threads:
+    with ThreadPoolExecutor(number + 2) as threads, closing(function):
         ends = [threads.submit(run, b"") for run in runs]
         begun = {Busy.begun.get(timeout=PATIENCE_SECONDS) for _ in range(number)}
         for _ in range(number + 2):
