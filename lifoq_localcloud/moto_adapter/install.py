@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from moto import backends
-from moto.core import utils
+from moto.core import loaders, utils
 from moto.core.config import default_user_config
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
@@ -57,4 +57,4 @@ def _look_once_for_what_stays() -> None:
     """moto lists its own folder for each call, and that of botocore's models for each service."""
     modules = frozenset(backends.list_of_moto_modules())
     replace(backends, "list_of_moto_modules", lambda: modules)
-    replace(utils, "create_loader", cache(utils.create_loader))
+    replace(utils, "create_loader", cache(loaders.create_loader))
