@@ -27,7 +27,6 @@ from lifoq.store.large_values import LargeValues, MemoryBlobs
 from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
-from tests.conftest import on_dynamodb_too
 from tests.infrastructure.commands import run
 
 PAIRS = {"aput": "put", "aget": "get", "await_result": "wait", "acancel": "cancel", "acall": "call"}
@@ -71,7 +70,6 @@ def test_each_takes_what_the_plain_one_takes(client, name):
     assert inspect.iscoroutinefunction(getattr(client, name))
 
 
-@on_dynamodb_too
 def test_each_does_what_the_plain_one_does(queue, host):
     async def all_of_them():
         assert await queue.aget("t") is None

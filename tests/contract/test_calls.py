@@ -146,7 +146,6 @@ def test_the_withdrawal_that_fails_hides_nothing_and_is_logged(queue, worker, ca
     assert caplog.records[0].name == calls.log.name
 
 
-@on_dynamodb_too
 def test_callers_of_one_id_share_its_task_and_only_the_first_withdraws_it(queue, host, worker):
     queue.put("a", "first", task_id="t")
     with pytest.raises(WaitTimeout):

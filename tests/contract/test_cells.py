@@ -67,7 +67,7 @@ def test_a_cell_that_is_added_takes_over_ids_and_moves_no_other_in_whichever_ord
         assert now in (was, added)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=10)
 @given(names)
 def test_every_cell_gets_its_share_of_the_ids(names):
     number = 2_000

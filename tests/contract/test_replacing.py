@@ -26,6 +26,10 @@ def keep(store: Store, payload: object = "kept", **terms) -> Task:
     return store.put(new(payload, if_exists="keep", **terms))
 
 
+def replacing(store: Store) -> Task:
+    return store.put(new("first"))
+
+
 def claim(store: Store, claim_id: str = "claim-1", lease: float = 30) -> Task:
     return store.claim("t", claim_id=claim_id, lease=lease)
 
@@ -40,7 +44,7 @@ def found(store: Store) -> Task:
 
 
 @on_dynamodb_too
-@pytest.mark.parametrize("first", [keep, lambda store: store.put(new("first"))])
+@pytest.mark.parametrize("first", [keep, replacing])
 @pytest.mark.parametrize("delay", [None, 60])
 def test_a_waiting_task_takes_over_the_newest_put(store, host, first, delay):
     first(store)
@@ -88,9 +92,12 @@ ENDED = {
 }
 
 
-@on_dynamodb_too
 @pytest.mark.parametrize("end", ENDED)
-@pytest.mark.parametrize("first", [keep, lambda store: store.put(new("first"))])
+@pytest.mark.parametrize(
+    ("table", "first"),
+    [("memory", keep), ("memory", replacing), ("dynamodb-local", replacing)],
+    indirect=["table"],
+)
 def test_a_put_while_it_runs_is_next_whatever_the_outcome(store, host, first, end):
     first(store)
     task = claim(store)
@@ -169,7 +176,6 @@ def shed_anew(store: Store, host: ManualHost) -> None:
     host.advance(6)
 
 
-@on_dynamodb_too
 @pytest.mark.parametrize(
     ("seen", "meanwhile"),
     [
@@ -182,7 +188,11 @@ def shed_anew(store: Store, host: ManualHost) -> None:
     ],
     ids=["waits", "runs", "has run", "runs, and another is parked", "has ended", "was shed"],
 )
-@pytest.mark.parametrize("since_it_looked", [True, False])
+@pytest.mark.parametrize(
+    ("table", "since_it_looked"),
+    [("memory", True), ("memory", False), ("dynamodb-local", True)],
+    indirect=["table"],
+)
 def test_an_older_put_that_arrives_late_replaces_nothing_newer(
     store, host, monkeypatch, seen, meanwhile, since_it_looked
 ):

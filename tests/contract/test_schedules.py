@@ -155,7 +155,8 @@ PUT = partial(Schedules.put, name="a", when=HOURLY, task_type="report.send")
         ({"if_exists": "perhaps"}, r"if_exists='perhaps': must be 'keep' or 'replace'"),
     ],
 )
-def test_bad_input_is_refused_by_its_name_and_no_schedule_is_made(world, refused, told):
+def test_bad_input_is_refused_by_its_name_and_no_schedule_is_made(refused, told):
+    world = World(lambda host: MemoryGroup(host.now))
     with pytest.raises(InvalidInput, match=told):
         PUT(world.schedules, **refused)
     assert world.schedules.list() == []
@@ -302,9 +303,10 @@ def test_a_put_begins_anew_where_another_client_was_faster(in_moto, name):
         in_moto.schedules.put("a", HOURLY, "again")
 
 
-@pytest.mark.parametrize(
-    ("code", "error", "told"),
-    [
+def test_what_scheduler_refuses_is_told_in_a_sentence(in_moto):
+    group: Any = in_moto.queue.schedule_group
+    scheduler = group._client
+    for code, error, told in (
         ("AccessDeniedException", QueueMisconfigured, r"let it by grant_schedule \(said so\)"),
         ("ResourceNotFoundException", QueueMisconfigured, "there is no schedule group"),
         ("ServiceQuotaExceededException", QueueMisconfigured, "no more schedules .*: said so"),
@@ -319,13 +321,10 @@ def test_a_put_begins_anew_where_another_client_was_faster(in_moto, name):
             "refuses the schedule: The execution role",
         ),
         ("ThrottlingException", StoreUnavailable, "ThrottlingException: said so"),
-    ],
-)
-def test_what_scheduler_refuses_is_told_in_a_sentence(in_moto, code, error, told):
-    group: Any = in_moto.queue.schedule_group
-    group._client = Refusing(group._client, create_schedule=[code])
-    with pytest.raises(error, match=told):
-        in_moto.schedules.put("a", HOURLY, "report.send")
+    ):
+        group._client = Refusing(scheduler, create_schedule=[code])
+        with pytest.raises(error, match=told):
+            in_moto.schedules.put("a", HOURLY, "report.send")
 
 
 def test_schedules_cannot_be_listed_where_their_group_is_gone(in_moto):

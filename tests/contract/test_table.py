@@ -232,24 +232,19 @@ def test_an_item_that_would_outgrow_the_limit_is_refused(table):
     assert "result" not in (table.get("a") or {})
 
 
-@pytest.mark.parametrize(
-    ("first", "last", "expected"),
-    [
+def test_a_query_returns_a_span_of_a_status_inclusively_from_either_end(table):
+    for n in (3, 1, 2):
+        table.put(item(f"t{n}", created=n))
+    table.put(item("other", created=2, taskStatus="TAKEN"))
+    for first, last, expected in (
         (2, None, ["t3", "t2"]),
         (None, 2, ["t2", "t1"]),
         (2, 2, ["t2"]),
         (None, None, ["t3", "t2", "t1"]),
-    ],
-)
-def test_a_query_returns_a_span_of_a_status_inclusively_from_either_end(
-    table, first, last, expected
-):
-    for n in (3, 1, 2):
-        table.put(item(f"t{n}", created=n))
-    table.put(item("other", created=2, taskStatus="TAKEN"))
-    span = Span(index=STATUS_CREATED_INDEX, status=Status.PENDING, first=first, last=last)
-    assert ids(table.query(span, newest_first=True, limit=10)) == expected
-    assert ids(table.query(span, newest_first=False, limit=10)) == expected[::-1]
+    ):
+        span = replace(PENDING, first=first, last=last)
+        assert ids(table.query(span, newest_first=True, limit=10)) == expected
+        assert ids(table.query(span, newest_first=False, limit=10)) == expected[::-1]
 
 
 LATER = {"headStart": 5, "of a later release": ["x", {"y": 1}]}
@@ -289,7 +284,7 @@ def test_rows_are_left_out_by_a_field_of_the_look_whatever_is_in_its_place(table
 def test_pages_follow_each_other_without_gap_or_overlap(table):
     for n in range(7):
         table.put(item(f"t{n}", created=n // 2 + 1))  # equal sort keys, too
-    span = Span(index=STATUS_CREATED_INDEX, status=Status.PENDING, first=1, last=4)
+    span = replace(PENDING, first=1, last=4)
     for limit in (1, 2):
         rows = all_rows(partial(table.query, span, newest_first=True), limit=limit)
         assert [row["taskCreated"] for row in rows] == [4, 3, 3, 2, 2, 1, 1]
@@ -299,19 +294,17 @@ def test_pages_follow_each_other_without_gap_or_overlap(table):
 FRACTIONS = ("-1E+100", "-2.5", "-0.1", "0", "1E-100", "1.5", "2", "1E+38", "9.9E+125")
 
 
-@pytest.mark.parametrize("newest_first", [True, False])
-@pytest.mark.parametrize(
-    ("index", "sort_key"), [(STATUS_CREATED_INDEX, "taskCreated"), (DUE_INDEX, "dueAt")]
-)
-def test_pages_go_on_behind_any_number_that_an_index_can_hold(table, index, sort_key, newest_first):
+def test_pages_go_on_behind_any_number_that_an_index_can_hold(table):
     numbers = [Decimal(text) for text in FRACTIONS]
     for number in numbers:
-        table.put({"taskId": f"t{number}", "taskStatus": "PENDING", sort_key: number})
-    span = Span(index=index, status=Status.PENDING)
-    rows = all_rows(partial(table.query, span, newest_first=newest_first), limit=1)
-    assert [row[sort_key] for row in rows] == sorted(numbers, reverse=newest_first)
-    within = Span(index=index, status=Status.PENDING, first=-1, last=1)
-    assert table.count(within, cap=100).value == 3
+        found = {"taskCreated": number, "dueAt": number}
+        table.put({"taskId": f"t{number}", "taskStatus": "PENDING", **found})
+    for index, sort_key in ((STATUS_CREATED_INDEX, "taskCreated"), (DUE_INDEX, "dueAt")):
+        span = Span(index=index, status=Status.PENDING)
+        for newest_first in (True, False):
+            rows = all_rows(partial(table.query, span, newest_first=newest_first), limit=1)
+            assert [row[sort_key] for row in rows] == sorted(numbers, reverse=newest_first)
+        assert table.count(replace(span, first=-1, last=1), cap=100).value == 3
 
 
 def test_a_scan_meets_every_item_once(table):
@@ -324,11 +317,7 @@ def test_a_scan_meets_every_item_once(table):
 def test_a_filter_hides_rows_but_not_what_is_behind_them(table):
     for n in range(1, 5):
         table.put(item(f"t{n}", created=n, expiresAt=n))
-    span = Span(
-        index=STATUS_CREATED_INDEX,
-        status=Status.PENDING,
-        where=(AtMost(Attribute.EXPIRES_AT, 2),),
-    )
+    span = replace(PENDING, where=(AtMost(Attribute.EXPIRES_AT, 2),))
     page = table.query(span, newest_first=True, limit=2)
     assert ids(page) == []
     assert page.next is not None
@@ -350,7 +339,7 @@ def test_a_count_stops_at_its_cap_and_says_so(table):
     assert (table.count(PENDING, cap=10).value, table.count(PENDING, cap=10).capped) == (5, False)
     capped = table.count(PENDING, cap=3)
     assert (capped.value, capped.capped) == (3, True)
-    old = Span(index=PENDING.index, status=PENDING.status, where=(AtMost(Attribute.EXPIRES_AT, 2),))
+    old = replace(PENDING, where=(AtMost(Attribute.EXPIRES_AT, 2),))
     numbers = [table.count(old, cap=3, newest_first=newest) for newest in (True, False)]
     assert [(one.value, one.capped) for one in numbers] == [(0, True), (2, True)]
 
@@ -376,7 +365,7 @@ def test_a_transaction_whose_condition_fails_writes_nothing(table):
         "an update beyond 400 KB": ("x" * 420_000, [10]),
         "an item beyond 400 KB": ("x", [10, 420_000]),
         "4 MB in all": ("x" * 380_000, [381_000] * 11),
-        "a request beyond all bounds": ("x", [380_000] * 99),
+        "a request beyond all bounds": ("x", [380_000] * 45),
     }.values(),
 )
 def test_a_transaction_that_is_too_large_writes_nothing(table, result, follow_ups):
