@@ -56,6 +56,9 @@ def is_busy(keyed: KeyedClaims, shown: Candidate, per_key: int = 1) -> bool:
     return False
 
 
+# So many at a time
+
+
 def test_keys_and_types_do_not_count_for_each_other(store, keyed):
     claim(keyed, put(store, "t"))
     for n, (task_type, key) in enumerate([("a", "k2"), ("b", "k"), ("a:k", "k"), ("a", "k:k")]):

@@ -55,6 +55,9 @@ def renewal(worker: str, wants: Amount, **terms: Any) -> Renewal:
     return Renewal(worker=worker, wants=wants, **told)
 
 
+# Slots, and shards with their tokens
+
+
 def test_what_one_gives_back_the_next_has_at_once_tokens_and_all(quota_tables):
     assert take(quota_tables, "w1", ALL).tokens == 2
     late = take(quota_tables, "w2", ALL)
@@ -142,6 +145,9 @@ def test_a_quota_runs_out_shards_first_and_slots_when_the_leases_of_its_tasks_ar
     assert left("slots", slots) == (Amount(4, 0), 0)
 
 
+# Where units are counted
+
+
 UNITS = SharedLimit(in_flight=100, unit="tokens")
 
 
@@ -177,6 +183,9 @@ def test_a_quota_table_tells_of_its_limit_and_of_what_the_next_tasks_need(quota_
     read = QuotaTable.of(store.table.get(quota_table_id("a", units=True)), SharedLimit())
     assert read.limit == UNITS
     assert (read.entries["w"].needs, read.entries["w"].since) == (Amount(70, 0), 5)
+
+
+# Late, lost and rival renewals
 
 
 def test_who_comes_back_after_its_quota_ran_out_has_what_is_left(quota_tables, host):

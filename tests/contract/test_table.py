@@ -58,6 +58,9 @@ def all_rows(read, *, limit):
     return rows
 
 
+# Writing items, and where none may be written
+
+
 def test_an_item_reads_back_as_it_was_written(table):
     nested = [{"key": "k", "size": 7, "share": Decimal("0.5")}, None, True, b"\x00"]
     written = item("a", created=1_800_000_000_123_456, payload='{"text":"naïve 🐢"}', error=nested)
@@ -156,6 +159,9 @@ def test_a_batch_writes_all_its_items(table):
     assert sorted(found, key=lambda one: one["taskId"]) == items
 
 
+# Changes
+
+
 CONDITIONS = [
     (StatusIs(Status.PENDING), True),
     (StatusIs(Status.TAKEN), False),
@@ -230,6 +236,9 @@ def test_an_item_that_would_outgrow_the_limit_is_refused(table):
     with pytest.raises(ItemTooLarge):
         table.update("a", Change(when=(), set={Attribute.RESULT: "y" * 220_000}))
     assert "result" not in (table.get("a") or {})
+
+
+# What a look at an index shows, page by page
 
 
 def test_a_query_returns_a_span_of_a_status_inclusively_from_either_end(table):
@@ -342,6 +351,9 @@ def test_a_count_stops_at_its_cap_and_says_so(table):
     old = replace(PENDING, where=(AtMost(Attribute.EXPIRES_AT, 2),))
     numbers = [table.count(old, cap=3, newest_first=newest) for newest in (True, False)]
     assert [(one.value, one.capped) for one in numbers] == [(0, True), (2, True)]
+
+
+# Transactions
 
 
 def test_a_transaction_whose_condition_fails_writes_nothing(table):
