@@ -97,11 +97,7 @@ NONE = "/no/such/bundle.pem"
 
 @pytest.mark.parametrize(
     "variables",
-    [
-        ("AWS_CA_BUNDLE",),
-        ("REQUESTS_CA_BUNDLE",),
-        ("AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE"),
-    ],
+    [("AWS_CA_BUNDLE",), ("REQUESTS_CA_BUNDLE",), ("AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")],
     ids=len,
 )
 def test_a_bundle_says_who_is_trusted(company, tls_server, connected, variables):

@@ -566,9 +566,7 @@ def test_services_are_where_botocore_finds_them(monkeypatch, in_a_function, name
 
 
 @pytest.fixture
-def clients_of(
-    client_of: Callable[[str], Any],
-) -> Callable[[str], tuple[Any, Any]]:
+def clients_of(client_of: Callable[[str], Any]) -> Callable[[str], tuple[Any, Any]]:
     """boto3's client of SNS or Step Functions, and what stands in its place."""
     return lambda name: (boto3.client(name), client_of(name))
 

@@ -148,10 +148,7 @@ def test_an_answer_that_is_a_moment_old_ends_no_wait(queue, host):
     with mock.patch.object(queue.store, "unended", return_value=set()):
         assert asyncio.run(queue.await_result("t", timeout=5)) == "done"
     queue.put("a", task_id="u")
-    with (
-        mock.patch.object(queue.store, "unended", return_value=set()),
-        pytest.raises(WaitTimeout),
-    ):
+    with mock.patch.object(queue.store, "unended", return_value=set()), pytest.raises(WaitTimeout):
         asyncio.run(queue.await_result("u", timeout=1))
 
 

@@ -7,12 +7,7 @@ from unittest import mock
 import pytest
 
 from lifoq.basics import jsontext
-from lifoq.errors import (
-    DamagedTask,
-    InvalidInput,
-    QueueMisconfigured,
-    StoreUnavailable,
-)
+from lifoq.errors import DamagedTask, InvalidInput, QueueMisconfigured, StoreUnavailable
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.task import NewTask
 from lifoq.store.store import Store

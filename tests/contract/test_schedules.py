@@ -187,7 +187,7 @@ def test_times_that_are_none_are_refused_with_the_remedy(made, told):
 def test_times_are_said_in_schedulers_words():
     said = [every(60), every(5400), every(timedelta(days=2)), cron("cron(0  8 ? * MON *)")]
     assert [one.expression for one in said] == [
-        *("rate(1 minute)", "rate(90 minutes)", "rate(2 days)", "cron(0 8 ? * MON *)"),
+        *("rate(1 minute)", "rate(90 minutes)", "rate(2 days)", "cron(0 8 ? * MON *)")
     ]
     berlin = datetime.fromisoformat("2030-01-31T13:30:00.9+01:00")
     assert str(at(berlin)) == "at(2030-01-31T12:30:00) UTC"

@@ -5,14 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from lifoq.errors import (
-    Cancelled,
-    DamagedTask,
-    LeaseLost,
-    NotClaimed,
-    TaskNotFound,
-    WrongStatus,
-)
+from lifoq.errors import Cancelled, DamagedTask, LeaseLost, NotClaimed, TaskNotFound, WrongStatus
 from lifoq.health import open_tasks_of_worker_groups, statistics
 from lifoq.health.statistics import measure
 from lifoq.items.attempt_history import Ended, PastAttempt

@@ -215,10 +215,7 @@ def test_a_change_sets_sets_once_increments_and_removes(table):
     again = table.update_and_get(
         "a",
         Change(
-            when=(),
-            set={},
-            set_once={Attribute.FIRST_TAKEN_AT: 9},
-            increment=Attribute.ATTEMPTS,
+            when=(), set={}, set_once={Attribute.FIRST_TAKEN_AT: 9}, increment=Attribute.ATTEMPTS
         ),
     )
     assert (again["firstTakenAt"], again["attempts"]) == (5, 2)

@@ -106,11 +106,7 @@ def test_each_outcome_comes_as_its_task_ends_and_only_those_that_are_left_are_lo
     whole = [set(call.args[0]) for call in looked.call_args_list if "only" not in call.kwargs]
     parts = [set(call.args[0]) for call in looked.call_args_list if "only" in call.kwargs]
     assert whole == [set(ids), {"t1"}, {"t3"}, {"t0"}], "first, what has ended, and last"
-    assert parts == [
-        {"t0", "t1", "t3"},
-        *[{"t0", "t3"}] * 2,
-        *[{"t0"}] * (len(parts) - 3),
-    ]
+    assert parts == [{"t0", "t1", "t3"}, *[{"t0", "t3"}] * 2, *[{"t0"}] * (len(parts) - 3)]
     assert host.slept[:3] == [0.1, pytest.approx(0.15), pytest.approx(0.225)]
     assert sum(host.slept) == pytest.approx(1)
 

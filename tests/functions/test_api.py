@@ -263,10 +263,7 @@ def test_answers_are_what_the_document_says_whatever_is_asked(api, queue, operat
 
     @given(case=DOCUMENT.find_operation_by_id(operation).as_strategy())
     @settings(
-        max_examples=5,
-        deadline=None,
-        derandomize=True,
-        suppress_health_check=list(HealthCheck),
+        max_examples=5, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
     )
     def ask(case: Any) -> None:
         given = case.call(app=api)
