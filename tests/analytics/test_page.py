@@ -40,7 +40,7 @@ CUT = """(() => {
       .filter((plot) => plot.getBoundingClientRect().bottom > readout.top).length,
   };
 })()"""
-"""What of the page cannot be seen."""
+"""The parts of the page that cannot be seen."""
 
 
 @pytest.fixture(scope="module", params=["many", "one", "empty"])
