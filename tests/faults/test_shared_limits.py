@@ -14,9 +14,9 @@ from tests.virtual.bench import Bench
 from tests.virtual.machine import Machine
 
 FROM: Final = 2.0
-UNTIL: Final = 10.0
+UNTIL: Final = 14.0
 """Seconds; what starts in between counts."""
-DEEP: Final = 250
+DEEP: Final = 350
 """Tasks that wait before the first run begins."""
 
 LIMITED: Final = {"in_flight": 3, "rate_limit": 4}
