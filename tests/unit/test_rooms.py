@@ -66,7 +66,7 @@ MODULES = dict(modules())
 
 
 def statements(node: ast.AST) -> Iterator[ast.AST]:
-    """All below it, in whatever depth. To leave expressions out makes it five times as fast."""
+    """Yield those below it, in whatever depth, but no expressions: a fifth of the time."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
             yield child
