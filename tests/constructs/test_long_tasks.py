@@ -71,7 +71,7 @@ def test_two_groups_share_no_type(aside, queue):
     """Who calls AWS may be said in their environment."""
     told = {"LIFOQ_AWS_CLIENT": "boto3"}
     LongTasks(aside, "A", queue=queue, types=["shared"], image=IMAGE, environment=told)
-    with pytest.raises(InvalidInput, match="'shared' is done by A already"):
+    with pytest.raises(InvalidInput, match="types='shared': is done by A already"):
         LongTasks(aside, "Again", queue=queue, types=["b", "shared"], image=IMAGE)
 
 

@@ -123,5 +123,5 @@ def test_a_mapping_that_is_no_expression_stops_the_synthesis():
 
 def test_what_is_added_in_another_stack_is_not_asked_for_by_the_queues_own(template):
     text = json.dumps(template)
-    for added in ("BesideApi", "BesideIngest", "Encoders"):
+    for added in ("BesideApiFunction", "BesideIngestFunction", "EncodersService"):
         assert added not in text
