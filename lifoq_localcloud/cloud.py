@@ -203,6 +203,8 @@ class LocalCloud:
             command,
             cwd=cwd or self.directory,
             env={
+                # The CDK's rules for templates take longer than all else in a deployment here.
+                "CDK_VALIDATION": "false",
                 **environment,
                 **self.environment(),
                 "CDK_DISABLE_VERSION_CHECK": "true",

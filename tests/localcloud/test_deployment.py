@@ -107,6 +107,18 @@ def test_a_deployment_that_fails_tells_what_the_cli_said(deployed, tmp_path, mon
     assert heard[:-1] in ([], [f"bootstrap aws://{ACCOUNT}/{REGION}\n"])  # once for each cloud
 
 
+def test_the_cdks_rules_for_templates_are_asked_only_where_somebody_wants_them(
+    deployed, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(cdk_cli, "command", lambda *_: ["sh", "-c", 'echo "$CDK_VALIDATION"'])
+    heard: list[str] = []
+    deployed.cloud.deploy_application(tmp_path, heard.append)
+    assert heard[-1] == "false\n"
+    monkeypatch.setenv("CDK_VALIDATION", "true")
+    deployed.cloud.deploy_application(tmp_path, heard.append)
+    assert heard[-1] == "true\n"
+
+
 def test_an_update_reaches_mapping_subscription_schedule_and_table(deployed):
     name = "changing"
     before = template.build(CODE_BUCKET, "probe.zip")
