@@ -57,15 +57,15 @@ class Connections:
         self._idle: deque[socket.socket] = deque()
         self._process = os.getpid()
 
-    def exchange(self, request: bytes, *, fresh: bool = False) -> Answer:
-        """Send a request and return the server's whole answer. ``fresh``: over a new connection.
+    def exchange(self, request: bytes) -> Answer:
+        """Send a request and return the server's whole answer.
 
         Raises what ``connect`` raises, and OSError where no whole answer came: TimeoutError, if it
         was not in time. Then the connection is never used again, as a late answer would be taken
         for the next call's; nor are those that wait for use: what has cut one off (a process that
-        was frozen, a gateway that forgot) has cut off the others.
+        was frozen, a gateway that forgot) has cut off the others. So a repeat goes over a new one.
         """
-        connection = self._connect() if fresh else self._open()
+        connection = self._open()
         try:
             connection.sendall(request)
             answer, reusable = _received(connection)

@@ -129,24 +129,24 @@ class Service:
         Raises botocore's errors: ClientError with what ``of_refusal`` read, and one of NO_ANSWER
         where no answer of AWS's came, which either reader may raise, too.
         """
-        attempt, taken, cut_off = 0, 0, False
+        attempt, taken = 0, 0
         all_headers = Headers(
             {"host": self.endpoint.authority, "user-agent": USER_AGENT, **headers}
         )
         while True:
             attempt += 1
             try:
-                answer = self._attempt(all_headers, body, fresh=cut_off)
+                answer = self._attempt(all_headers, body)
                 if answer.status_code < HTTPStatus.MULTIPLE_CHOICES:
                     found = of_success(answer)
                     self._quota.succeeded(taken)
                     return found
                 refusal: Any = of_refusal(answer)
                 error: Exception = ClientError(refusal, operation)
-                code, cut_off = refusal["Error"]["Code"], False
+                code = refusal["Error"]["Code"]
                 passes = _may_pass(answer.status_code, code)
             except NO_ANSWER as failure:
-                error, code, passes, cut_off = failure, "", True, True
+                error, code, passes = failure, "", True
             if not passes or attempt == attempts:
                 raise error
             taken = self._quota.take(throttled=code in THROTTLED)
@@ -154,7 +154,7 @@ class Service:
                 raise error
             self._host.sleep(pause(attempt))
 
-    def _attempt(self, headers: Headers, body: bytes, *, fresh: bool) -> Answer:
+    def _attempt(self, headers: Headers, body: bytes) -> Answer:
         all_headers = signed(
             headers,
             body,
@@ -166,7 +166,7 @@ class Service:
         if trace := os.environ.get(TRACE):  # by which X-Ray, and Lambda, know loops
             all_headers["x-amzn-trace-id"] = quote(trace, safe=UNQUOTED)
         self._clock.sends()
-        answer = _exchange(self._connections, self.endpoint.url, all_headers, body, fresh=fresh)
+        answer = _exchange(self._connections, self.endpoint.url, all_headers, body)
         self._clock.receives(answer.headers.get("date"))
         return answer
 
@@ -203,13 +203,13 @@ def not_aws(content: bytes, status: int | None = None) -> HTTPClientError:
 
 
 def _exchange(
-    connections: Connections, url: str, headers: Mapping[str, str], body: bytes, *, fresh: bool
+    connections: Connections, url: str, headers: Mapping[str, str], body: bytes
 ) -> Answer:
     """One request, one answer; errors are botocore's."""
     lines = [f"{name}: {value}\r\n" for name, value in headers.items()]
     head = f"POST / HTTP/1.1\r\n{''.join(lines)}Content-Length: {len(body)}\r\n\r\n"
     try:
-        return connections.exchange(head.encode("ascii") + body, fresh=fresh)
+        return connections.exchange(head.encode("ascii") + body)
     except BotoCoreError:  # of a connection that could not be had; some are OSErrors, too
         raise
     except TimeoutError as error:

@@ -134,10 +134,13 @@ def test_what_does_not_wait_tells_what_became_of_it(queue, host, past):
     for name in ("done", "failed", "cancelled", "at work", "expired", "damaged"):
         queue.put("a", task_id=name, deadline=10 if name == "expired" else None)
     queue.put("a", task_id="delayed", delay=100)
+    queue.put("a", task_id="tried")
     a_worker_tells(queue)
     claim = partial(queue.store.claim, claim_id="w1:c", lease=30)
     queue.store.succeed(claim("done"), "1")
-    queue.store.fail(claim("failed"), TaskError(type="ValueError", message="boom"))
+    error = TaskError(type="ValueError", message="boom")
+    queue.store.fail(claim("failed"), error)
+    queue.store.retry(claim("tried"), error, delay=100)
     queue.cancel("cancelled")
     host.advance(10)
     claim("at work")
@@ -153,6 +156,8 @@ def test_what_does_not_wait_tells_what_became_of_it(queue, host, past):
         "expired": "It was shed: its deadline passed 4 s ago, and nobody starts it any more. It is "
         "deleted soon.",
         "delayed": "It is delayed until 2027-01-15T08:01:40Z, for 1 min 26 s more.",
+        "tried": "It is delayed until 2027-01-15T08:01:40Z, for 1 min 26 s more, for its next "
+        "attempt, since attempt 1 failed: ValueError: boom.",
         "nobody": "There is no such task: it was never put, was shed and deleted, or its retention "
         "is over.",
     }.items():

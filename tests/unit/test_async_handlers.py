@@ -23,7 +23,8 @@ from lifoq import (
     Status,
     WorkerSettings,
 )
-from lifoq.worker.handlers.async_handlers import LOOP, AsyncHandlers
+from lifoq.basics.host import SYSTEM
+from lifoq.worker.handlers.async_handlers import LOOP, AsyncHandlers, _Daemons
 
 FOREVER = 3_600.0
 QUICK = {
@@ -316,6 +317,15 @@ def test_a_process_without_async_handlers_has_no_asyncio_and_one_with_them_can_e
         check=True,
     )
     assert (ended.stdout.strip(), ended.stderr) == (answer, "")
+
+
+def test_a_call_beside_a_coroutine_that_is_cancelled_before_it_begins_is_not_made(monkeypatch):
+    waiting, made = [], []
+    monkeypatch.setattr(SYSTEM, "spawn", lambda call, _name: waiting.append(call))
+    future = _Daemons().submit(made.append, 1)
+    assert future.cancel()
+    waiting[0]()
+    assert made == []
 
 
 def test_what_was_done_all_the_same_when_it_was_cancelled_has_succeeded(bench):
