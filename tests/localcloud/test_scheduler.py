@@ -1,5 +1,7 @@
 """When schedules fire."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from queue import SimpleQueue
 from types import SimpleNamespace
@@ -193,3 +195,31 @@ def test_one_schedule_that_fails_stops_no_other_and_one_that_is_not_due_does_not
     finally:
         scheduler.close()
         world.timer.close()
+
+
+def test_a_target_that_is_not_there_is_tried_as_often_as_the_schedule_says_and_then_dead_lettered():
+    target = {
+        "Arn": "gone",
+        "Input": "try <aws.scheduler.attempt-number>",
+        "RetryPolicy": {"MaximumRetryAttempts": 2},
+        "DeadLetterConfig": {"Arn": "dead letters"},
+    }
+    schedule = replace(_schedule("rate(1 hour)", "gone"), target=target)
+    tried, delays, sent = list[str](), list[float](), SimpleQueue[tuple[str, str]]()
+
+    def at_once(seconds: float, action: Callable[[], None]) -> None:
+        delays.append(seconds)
+        action()
+
+    scheduler = Scheduler(
+        schedules=lambda: [schedule],
+        delete=lambda _: None,
+        hand=lambda _arn, body: bool(tried.append(body)),
+        send=lambda arn, body: bool(sent.put((arn, body))),
+        timer=SimpleNamespace(after=at_once),
+    )
+    try:
+        assert sent.get(timeout=300) == ("dead letters", "try 3")
+    finally:
+        scheduler.close()
+    assert (tried, delays) == (["try 1", "try 2", "try 3"], [1, 2])
