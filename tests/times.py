@@ -59,7 +59,8 @@ class Meter:
     def _charge(self) -> None:
         began = used()
         now = (began + used_by_running(), time.monotonic())
-        self._spent[self._at_work[-1]] += now[0] - self._read[0]
+        # Nobody waits for Chromium's own children: what they had used is gone from /proc with them.
+        self._spent[self._at_work[-1]] += max(0.0, now[0] - self._read[0])
         self._passed[self._at_work[-1]] += now[1] - self._read[1]
         looking = used() - began  # no test's, and not told
         self._read = (now[0] + looking, now[1])
