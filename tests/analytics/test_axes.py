@@ -29,6 +29,7 @@ def _time(start: str, seconds: float) -> axes.Time:
         ("10:00:00.5", 10, [f"10:00:{second:02}" for second in range(1, 11)]),
         ("10:00:57", 11, ["10:00:58", *(f"10:01:{second:02}" for second in range(0, 9, 2))]),
         ("10:00:00", 75, [*(f"10:00:{second}0" for second in range(6)), "10:01:00", "10:01:10"]),
+        ("10:00:00", 6 * MINUTE, [f"10:0{minute}" for minute in range(7)]),
         ("09:59:30", 10 * MINUTE, [f"10:{minute:02}" for minute in range(10)]),
         ("00:30:00", 18 * HOUR, [f"{hour:02}:00" for hour in range(2, 19, 2)]),
         ("23:56:30", 20 * MINUTE, ["23:58", "21 Nov", *(f"00:{n:02}" for n in range(2, 17, 2))]),

@@ -156,6 +156,8 @@ ANSWERS = {
     "skewed": refused("RequestTimeTooSkewed"),
     "unknown": refused("NobodyKnowsIt", 499),
     "failed": refused("InternalServerError", 500),
+    "failed by an unknown code": refused("NobodyKnowsIt", 503),
+    "too many": refused("NobodyKnowsIt", 429),
     "closed": None,
     "another protocol": b"HELLO\r\n\r\n",
     "no end": b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 20_000,
