@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
@@ -23,6 +24,7 @@ from lifoq import (
     WorkerSettings,
 )
 from lifoq.client import async_calls
+from lifoq.client.stream import Stream
 from lifoq.items.answer_parts_in_checkpoint import checkpoint_of, parts_of
 from lifoq.store.large_values import LargeValues, MemoryBlobs
 from lifoq.store.memory_table import MemoryTable
@@ -157,6 +159,23 @@ def test_the_end_is_raised_after_all_parts(queue, here):
     assert next(reader) == "I"
     with pytest.raises(TaskFailed, match="boom"):
         next(reader)
+
+
+def test_a_reader_of_an_answer_that_has_ended_waits_for_nothing(queue, here):
+    queue.put("a", task_id="t")
+    run(queue, here, says("I", "know"))
+    slept: list[float] = []
+
+    async def look(task_id):
+        return queue.store.get(task_id)
+
+    async def sleep(seconds):
+        slept.append(seconds)
+
+    calls = SimpleNamespace(look=look, sleep=sleep)
+    stream = Stream("t", patience=60, store=queue.store, host=here, calls=lambda: calls)
+    assert asyncio.run(listed(stream)) == ["I", "know"]
+    assert slept == []
 
 
 def test_a_stream_ends_with_the_readers_patience_or_with_the_tasks_deadline(monkeypatch):
