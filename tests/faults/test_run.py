@@ -181,7 +181,7 @@ def test_a_flood_of_a_type_that_nobody_knows_delays_no_other_and_costs_bounded_r
     bench.run(window=15)
     assert len(waits(bench)) > 100
     assert max(waits(bench)) < 1
-    assert bench.begun[2][0] < 0.1, "page after page is read at once, to those that are the oldest"
+    assert bench.begun[2][0] < 0.2, "page after page is read at once, to those that are the oldest"
     assert bench.table.rows_read < most_read  # see view.ROWS_PER_SECOND
 
 
