@@ -1,5 +1,5 @@
-"""Templates are read by a reader of JSON, or by one of YAML that is not written in Python. moto has
-one of YAML read both, which takes a hundred times as long."""
+"""How templates are read. moto reads JSON with PyYAML's reader, too, which is written in Python and
+takes a hundred times as long. Here JSON is read as JSON, and YAML by libyaml."""
 
 import json
 from typing import Any, Final
@@ -11,11 +11,11 @@ from moto.cloudformation.utils import yaml_tag_constructor
 from lifoq_localcloud.moto_adapter.patch import replace
 
 _LOADER: Final = getattr(yaml, "CLoader", yaml.Loader)
-"""PyYAML has the first where it was built with libyaml."""
+"""libyaml's, where PyYAML was built with it."""
 
 
 def install() -> None:
-    """Let stacks and change sets read by ``read``."""
+    """Have stacks and change sets read their templates by ``read``."""
     yaml.add_multi_constructor("", yaml_tag_constructor, Loader=_LOADER)
     replace(Stack, "parse_template", staticmethod(read))
     replace(ChangeSet, "_parse_template", _read_own)

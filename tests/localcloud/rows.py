@@ -18,3 +18,4 @@ def rows(name: str) -> Iterator[tuple[str, list[str], Any]]:
         *told, call = line.strip().split(" | ")
         written_out = re.sub(r"([ax1])\*(\d+)", lambda times: times[1] * int(times[2]), call)
         yield operation, told, json.loads(written_out)
+    assert operation, f"{name} is empty"

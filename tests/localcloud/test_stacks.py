@@ -230,6 +230,27 @@ REFERS = {
 }
 
 
+YAML = """
+Resources:
+  Topic:
+    Type: AWS::SNS::Topic
+    Properties: {TopicName: news}
+Outputs:
+  Topic: {Value: !Ref Topic}
+  Name: {Value: !GetAtt Topic.TopicName}
+  Said: {Value: !Sub "all the ${Topic.TopicName}"}
+"""
+
+
+def test_a_template_may_be_yaml_with_the_short_names_of_functions(stacks, name):
+    assert stacks.change(name, YAML) == "CREATE_COMPLETE"
+    (stack,) = stacks.api.describe_stacks(StackName=name)["Stacks"]
+    told = {one["OutputKey"]: one["OutputValue"] for one in stack["Outputs"]}
+    topic = told.pop("Topic")
+    assert topic.endswith(":news")
+    assert told == {"Name": "news", "Said": "all the news"}
+
+
 def test_what_refers_to_nothing_is_refused_and_leaves_no_stack(stacks, name, subtests):
     there = f"{name}-there"
     stacks.change(there, json.dumps({"Resources": {"Topic": TOPIC}}))
