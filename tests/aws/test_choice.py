@@ -46,7 +46,7 @@ def test_a_users_process_calls_by_boto3_in_lambda_too(in_a_function):
 PRODUCT = ("lifoq", "lifoq_cli", "lifoq_console", "lifoq_cdk", "lifoq_project", "functions")
 PRODUCT += ("lifoq_localcloud", "analytics", "stacks", "benchmarks", "lab")
 PACKAGES = ("botocore", "boto3", "urllib3")
-PRIVATE = re.compile(r"""(?<!\bself)(?<!\bcls)["'.]_[A-Za-z]|import.*\b_[A-Za-z]""")
+PRIVATE = re.compile(r"""(?<!\bself)(?<!\bcls)["'.]_[A-Za-z]|\bimport\s*(\([^)]*|.*)\b_[A-Za-z]""")
 """Where a module may use a private name of another. Others need not be parsed."""
 
 

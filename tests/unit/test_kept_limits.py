@@ -50,7 +50,7 @@ class Downstream:
         self._inside -= 1
 
 
-def worked(table, *, adaptive=True, seconds):
+def worked(table, *, adaptive=True, seconds=60):
     """Let a new process work for some time, and return its downstream."""
     downstream = Downstream(table.host)
     world = World(
@@ -71,13 +71,12 @@ def found(table):
 
 
 def test_a_new_process_begins_where_the_last_one_ended_with_no_read_and_no_write_more():
-    seconds = 60
     fixed, table = Counting(), Counting()
     calls = []
     for each, adaptive in ((fixed, False), (table, True)):
-        worked(each, adaptive=adaptive, seconds=seconds)
+        worked(each, adaptive=adaptive)
         each.calls.clear()
-        worked(each, adaptive=adaptive, seconds=seconds)
+        worked(each, adaptive=adaptive)
         calls.append(each.calls.copy())
     assert calls[1] == calls[0]
     (row,) = found(table)
