@@ -179,15 +179,8 @@ def test_the_examples_of_the_fixtures_pass(tmp_path):
     """
     program = "\n\n".join([textwrap.dedent(handler), *tests])
     (tmp_path / "test_examples.py").write_text(program)
-    options = [
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:schemathesis",
-        "-p",
-        "lifoq.testing.plugin",
-    ]
+    plugins = ("no:cacheprovider", "no:schemathesis", "lifoq.testing.plugin")
+    options = ["-q", *(f"-p{name}" for name in plugins)]
     said = run(
         *(sys.executable, "-m", "pytest", *options),
         cwd=tmp_path,
