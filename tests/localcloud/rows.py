@@ -8,8 +8,12 @@ from typing import Any
 
 
 def rows(name: str) -> Iterator[tuple[str, list[str], Any]]:
-    """Yield of each row its operation, what it says before the call, and the call. ``x*65`` is 65
-    times the letter."""
+    """Yield each row: its operation, the columns before the call, and the call. From
+
+        sqs.SendMessage
+            InvalidAddress | queue | {"QueueUrl": "x*3"}
+
+    comes ``("sqs.SendMessage", ["InvalidAddress", "queue"], {"QueueUrl": "xxx"})``."""
     operation = ""
     for line in Path(__file__).with_name(name).read_text().splitlines():
         if not line.startswith(" "):
