@@ -1,4 +1,4 @@
-"""How templates are read. moto reads JSON with PyYAML's reader, too, which is written in Python and
+"""The reader of templates. moto reads JSON with PyYAML's reader, too, which is written in Python and
 takes a hundred times as long. Here JSON is read as JSON, and YAML by libyaml."""
 
 import json

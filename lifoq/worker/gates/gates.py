@@ -113,7 +113,7 @@ class Gates:
         """The gates that a task passes, by its type."""
         every = itertools.chain(self._of_worker, *self._of_type.values())
         self._growing = [gate for gate in every if gate.can_grow]
-        """The gates that can ask for more room: only they may be waiting for an answer."""
+        """The gates that can ask for more room. Only they may be waiting for an answer."""
         self._weighed = {kind.name: kind for kind in setup.registry if kind.weight is not None}
         """The task types that have a weight, by name."""
 
