@@ -1,5 +1,5 @@
-"""The reader of templates. moto reads JSON with PyYAML's reader, too, which is written in Python and
-takes a hundred times as long. Here JSON is read as JSON, and YAML by libyaml."""
+"""The reader of templates. moto reads JSON with PyYAML's reader, too, which is written in Python
+and takes a hundred times as long. Here JSON is read as JSON, and YAML by libyaml."""
 
 import json
 from typing import Any, Final
