@@ -34,7 +34,7 @@ PORT ?= 4577
 OUT ?= out/report
 DIST ?= dist
 WIDTH ?= 60
-SEEDS ?= 500
+SEEDS ?= 300
 NUMBER ?= 60
 SEED ?=
 SUITE ?=
@@ -135,7 +135,7 @@ mutants: setup ## What no test would notice, were the code changed (NUMBER=60, S
 	@exec python -m tests.mutants --number $(NUMBER) --seed $(or $(SEED),0)
 
 .PHONY: chaos
-chaos: setup ## The queue under simulated faults, a schedule for each seed (SEEDS=500, or SEED=n)
+chaos: setup ## The queue under simulated faults, a schedule for each seed (SEEDS=300, or SEED=n)
 	@exec python -m tests.simulation $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
 .PHONY: conformance

@@ -2,17 +2,21 @@
 what it says that they print."""
 
 import shutil
+import sys
 import zipfile
 
 import pytest
 
-from tests.infrastructure.commands import ROOT
+from tests.infrastructure.commands import ROOT, run
 from tests.infrastructure.users import blocks, registries
 
-EXAMPLES = sorted(app.parent for app in (ROOT / "examples").glob("*/app.py"))
+DEMO = ROOT / "examples" / "overload"
+"""What ``make demo`` runs."""
+EXAMPLES = sorted({app.parent for app in (ROOT / "examples").glob("*/app.py")} - {DEMO})
+
+pytestmark = pytest.mark.prove
 
 
-@pytest.mark.prove
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda folder: folder.name)
 def test_an_example_runs_copied_anywhere_by_the_lines_of_its_readme(example, user, open_terminal):
     ignored = shutil.ignore_patterns(".*", "__pycache__", "cdk.out")
@@ -22,12 +26,9 @@ def test_an_example_runs_copied_anywhere_by_the_lines_of_its_readme(example, use
     first, second = open_terminal(copy), open_terminal(copy)
     with registries():
         assert " passed" in first.runs(tests.replace("pip install", "uv pip install"))
-    shown = ""
-    if start.endswith("lifoq dev"):
-        first.deploys(start)
-    else:  # it runs `lifoq dev` itself, and ends
-        shown = first.runs(start)
+    first.deploys(start)
 
+    shown = ""
     for kind, _, text in then:
         if kind == "sh":
             shown = second.runs(text)
@@ -40,3 +41,10 @@ def test_an_example_runs_copied_anywhere_by_the_lines_of_its_readme(example, use
         for name in zipfile.ZipFile(archive).namelist()
     }
     assert packaged & {str(file.relative_to(copy)) for file in copy.glob("*.*")} == set()
+
+
+def test_the_tests_of_the_demo_pass(tmp_path):
+    copy = shutil.copytree(DEMO, tmp_path / DEMO.name)
+    pytest_here = (sys.executable, "-m", "pytest", "-q", "-p", "lifoq.testing.plugin")
+    told = run(*pytest_here, cwd=copy, env={"PYTHONPATH": str(ROOT)})
+    assert " passed" in told
