@@ -11,7 +11,7 @@ from tests.infrastructure.commands import ROOT, run
 from tests.infrastructure.users import blocks, registries
 
 DEMO = ROOT / "examples" / "overload"
-"""What ``make demo`` runs."""
+"""The example that ``make demo`` runs."""
 EXAMPLES = sorted({app.parent for app in (ROOT / "examples").glob("*/app.py")} - {DEMO})
 
 pytestmark = pytest.mark.prove
