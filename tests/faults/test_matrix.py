@@ -13,10 +13,10 @@ from lab import dynamodb_local
 from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.items.schema import Status
 from tests.conftest import CASES
-from tests.faults import streams
 from tests.faults.faults import Fault, FaultyTable, Injection, Wire
 from tests.faults.history import Image, audit
 from tests.faults.paths import PATHS, End, Path
+from tests.faults.streams import History
 from tests.faults.world import Process, RecordingTable, World
 from tests.virtual.scheduler import Crashed
 
@@ -90,7 +90,7 @@ def test_no_fault_at_any_call_breaks_an_invariant_in_dynamodb(
         with described(path, fault, at, call):
             run(fault, at, stubborn=stubborn)
     record_property(CASES, len(cases))
-    audit(streams.writes(endpoint, table.name), damaged=damaged)
+    audit(History(endpoint, table.name).writes(), damaged=damaged)
 
 
 @contextmanager

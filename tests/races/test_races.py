@@ -27,8 +27,8 @@ from lifoq.items.task import NewTask
 from lifoq.store.store import Store
 from lifoq.worker.handlers.registry import Registry
 from lifoq.worker.sweep.sweep import Sweeper, SweepReport
-from tests.faults import streams
 from tests.faults.history import Write, audit
+from tests.faults.streams import History
 from tests.races.worker import LEASE, SETTINGS, TOGETHER, TOGETHER_RATE, UNITS
 
 pytestmark = pytest.mark.prove
@@ -61,6 +61,8 @@ class Workers:
         self._sweeper = Sweeper(self.queue.store, registry, max_attempts=most)
         self._command = [sys.executable, "-m", "tests.races.worker", endpoint, table.name, folder]
         self._folder = folder
+        self._told: list[dict[str, Any]] = []
+        self._read = Counter[Path]()
         self._processes: list[subprocess.Popen[bytes]] = []
         self._until = time.monotonic() + PATIENCE
 
@@ -130,12 +132,14 @@ class Workers:
 
     def told(self, key: str) -> list[dict[str, Any]]:
         """The lines of all logs that have the key."""
-        lines = [
-            json.loads(line)
-            for log in self._folder.glob("*.jsonl")
-            for line in log.read_text().splitlines()
-        ]
-        return [line for line in lines if key in line]
+        for log in self._folder.glob("*.jsonl"):
+            with log.open("rb") as file:
+                file.seek(self._read[log])
+                new = file.read()
+            whole = new[: new.rfind(b"\n") + 1]  # what a killed worker had begun to write is none
+            self._read[log] += len(whole)
+            self._told += map(json.loads, whole.splitlines())
+        return [line for line in self._told if key in line]
 
 
 @pytest.fixture
@@ -155,15 +159,15 @@ def workers(dynamodb_local_endpoint: str, table: DynamoTable, tmp_path: Path) ->
 def test_each_claim_and_key_has_one_holder_and_newest_puts_count_while_processes_stall_and_die(
     table, workers, dynamodb_local_endpoint
 ):
-    over = threading.Event()
+    over, of_table = threading.Event(), History(dynamodb_local_endpoint, table.name)
     with ThreadPoolExecutor() as pool:
         producers = [pool.submit(report, workers.queue, n, over) for n in range(3)]
-        put = trouble(workers, lambda: streams.writes(dynamodb_local_endpoint, table.name))
+        put = trouble(workers, of_table)
         over.set()
         confirmed = [producer.result() for producer in producers]
     workers.finish()
 
-    everything = streams.writes(dynamodb_local_endpoint, table.name)
+    everything = of_table.writes()
     of_devices = [write for write in everything if write.after["taskId"] in DEVICES]
     audit(of_devices)
     assert_newest(of_devices, {n: max(told[n] for told in confirmed) for n in DEVICES})
@@ -196,10 +200,9 @@ def report(queue: Queue, number: int, over: threading.Event) -> Counter[str]:
     return confirmed
 
 
-def trouble(workers: Workers, written: Callable[[], list[Write]]) -> list[str]:
+def trouble(workers: Workers, of_table: History) -> list[str]:
     """Kill one worker, stall others beyond their lease, and sweep. All the while there are tasks
-    for all workers, however fast the machine is. The ids of the tasks. ``written``: reads the
-    table's stream."""
+    for all workers, however fast the machine is. Return the ids of the tasks."""
     put: list[str] = []
 
     def fill(waiting: int) -> None:
@@ -231,7 +234,8 @@ def trouble(workers: Workers, written: Callable[[], list[Write]]) -> list[str]:
                 workers.sweep_for(LEASE + 0.5)
             stalls += 1
             ours = set(put)
-            lost = lost_leases([w for w in written() if w.after["taskId"] in ours])[task_type]
+            of_ours = [write for write in of_table.writes() if write.after["taskId"] in ours]
+            lost = lost_leases(of_ours)[task_type]
     return put
 
 
