@@ -41,8 +41,5 @@ def test_past_attempts_are_counted_by_how_they_ended_and_why(broken):
             )
         ],
     }
-
-
-def test_where_no_attempt_has_failed_none_are_told():
-    found = judged(observed(full_line(item("t", "PENDING")), full=60))
-    assert attempts.build(attempts.count(found)) == {"tasks": 0, "attempts": 0, "by_reason": []}
+    none = judged(observed(full_line(item("t", "PENDING")), full=60))
+    assert attempts.build(attempts.count(none)) == {"tasks": 0, "attempts": 0, "by_reason": []}

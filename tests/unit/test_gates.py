@@ -103,19 +103,8 @@ def taken(gate: Gate, host: ManualHost, number: int) -> int:
     return entered
 
 
-def test_a_rate_lets_a_seconds_worth_through_at_once_and_then_its_rate():
-    host = ManualHost()
-    rate = Bucket(5, now=host.monotonic())
-    assert taken(rate, host, 100) == 5
-    assert rate.wait(ROW, host.monotonic()) == pytest.approx(0.2)
-    host.advance(0.19)
-    assert taken(rate, host, 100) == 0
-    host.advance(0.02)
-    assert taken(rate, host, 100) == 1
-
-
-@pytest.mark.parametrize(("burst", "at_once"), [(1, 1), (12, 12)])
-def test_a_burst_says_how_many_start_at_once_after_a_quiet_time_and_then_the_rate_holds(
+@pytest.mark.parametrize(("burst", "at_once"), [(None, 5), (1, 1), (12, 12)])
+def test_a_seconds_worth_or_the_burst_starts_at_once_after_a_quiet_time_and_then_the_rate_holds(
     burst, at_once
 ):
     host = ManualHost()
@@ -123,6 +112,7 @@ def test_a_burst_says_how_many_start_at_once_after_a_quiet_time_and_then_the_rat
     for quiet in (0, 60):
         host.advance(quiet)
         assert taken(rate, host, 100) == at_once
+        assert rate.wait(ROW, host.monotonic()) == pytest.approx(0.2)
         host.advance(0.19)
         assert taken(rate, host, 100) == 0
         host.advance(0.02)

@@ -68,13 +68,10 @@ def test_a_duration_may_be_a_timedelta_where_it_is_said():
             seconds("timeout", value)
 
 
-def test_a_lease_is_at_most_a_day():
+def test_a_lease_is_at_most_a_day_and_a_heartbeat_comes_before_it_is_over():
     assert WorkerSettings(lease=86_400).lease == 86_400
     with pytest.raises(InvalidInput, match="lease=86401: is longer than 86400 s; shorten it"):
         WorkerSettings(lease=86_401)
-
-
-def test_a_heartbeat_comes_before_the_lease_is_over():
     with pytest.raises(InvalidInput, match="heartbeat=30: must be shorter than the lease"):
         WorkerSettings(lease=30, heartbeat=30)
 

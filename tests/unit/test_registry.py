@@ -77,9 +77,15 @@ def test_a_name_has_one_handler_which_stays_what_it_was():
         ({"rate_limit": (5, 0)}, "a.rate_limit=0.0: must be a number per second"),
         ({"rate_limit": "5"}, "a.rate_limit='5': must be a number per second"),
         ({"rate_limit": ()}, r"a.rate_limit=\(\): is empty"),
+        ({"batch": 0}, r"a\.batch=0: must be a whole number from 1"),
+        ({"batch": 101}, r"a\.batch=101: is more than 100 tasks"),
+        ({"batch": 2.5}, r"a\.batch=2\.5: must be a whole number"),
+        ({"batch_wait": 0.2}, r"a\.batch_wait=0\.2: .* give batch, too"),
+        ({"batch": 5, "batch_wait": -1}, r"a\.batch_wait=-1: must be a number of seconds from 0"),
+        ({"batch": 5, "batch_wait": 61}, r"a\.batch_wait=61: is longer than 60 s"),
     ],
 )
-def test_a_limit_of_a_key_that_cannot_hold_is_refused_with_a_sentence(terms, sentence):
+def test_terms_that_make_no_sense_are_refused_with_a_sentence(terms, sentence):
     with pytest.raises(InvalidInput, match=sentence):
         Registry().task("a", **terms)(yields_nothing)
 
@@ -128,22 +134,6 @@ def test_what_could_not_run_a_task_is_refused_where_it_is_registered(handler, se
     with pytest.raises(InvalidInput, match=sentence):
         registry.task("a")(handler)
     assert registry.get("a") is None
-
-
-@pytest.mark.parametrize(
-    ("terms", "sentence"),
-    [
-        ({"batch": 0}, r"a\.batch=0: must be a whole number from 1"),
-        ({"batch": 101}, r"a\.batch=101: is more than 100 tasks"),
-        ({"batch": 2.5}, r"a\.batch=2\.5: must be a whole number"),
-        ({"batch_wait": 0.2}, r"a\.batch_wait=0\.2: .* give batch, too"),
-        ({"batch": 5, "batch_wait": -1}, r"a\.batch_wait=-1: must be a number of seconds from 0"),
-        ({"batch": 5, "batch_wait": 61}, r"a\.batch_wait=61: is longer than 60 s"),
-    ],
-)
-def test_a_batch_that_makes_no_sense_is_refused_where_it_is_registered(terms, sentence):
-    with pytest.raises(InvalidInput, match=sentence):
-        Registry().task("a", **terms)(yields_nothing)
 
 
 @pytest.mark.parametrize(

@@ -105,23 +105,20 @@ def test_short_tasks_of_a_flooded_queue_are_seen_while_it_is_watched(store, host
     assert not any(each_minute(watch, host, 20))
 
 
-def test_a_rate_limit_of_the_queue_or_of_a_type_asks_for_more_patience():
+@pytest.mark.parametrize(
+    ("rate_limit", "terms", "seconds"),
+    [
+        (None, {}, STALL_PATIENCE + 1),  # the time between two starts of a key that starts often
+        (50, {}, STALL_PATIENCE + 1),
+        (0.01, {}, 1000),
+        (0.01, {"rate_limit": 0.001}, 10_000),
+        (None, {"rate_per_key": 0.1}, STALL_PATIENCE + 10),
+        (None, {"rate_per_key": 1 / 3600}, STALL_PATIENCE + 3600),
+        (None, {"cooldown": 1_800}, STALL_PATIENCE + 1_800),
+    ],
+)
+def test_whoever_starts_tasks_seldom_on_purpose_has_more_patience(rate_limit, terms, seconds):
     registry = Registry()
-    assert patience(WorkerSettings(), registry) == STALL_PATIENCE
-    assert patience(WorkerSettings(rate_limit=50), registry) == STALL_PATIENCE
-    assert patience(WorkerSettings(rate_limit=0.01), registry) == 1000
-    registry.task("slow", rate_limit=0.001)(lambda _, __: None)
-    assert patience(WorkerSettings(rate_limit=0.01), registry) == 10_000
-
-
-def test_a_rate_per_key_asks_for_patience_until_the_next_start_of_a_key():
-    registry = Registry()
-    registry.task("often", rate_per_key=0.1)(lambda _, __: None)
-    registry.task("hourly", rate_per_key=1 / 3600)(lambda _, __: None)
-    assert patience(WorkerSettings(), registry) == pytest.approx(STALL_PATIENCE + 3600)
-
-
-def test_a_cooldown_asks_for_patience_until_it_is_over():
-    registry = Registry()
-    registry.task("fragile", cooldown=1_800)(lambda _, __: None)
-    assert patience(WorkerSettings(), registry) == STALL_PATIENCE + 1_800
+    registry.task("often", rate_per_key=1)(lambda _, __: None)
+    registry.task("seldom", **terms)(lambda _, __: None)
+    assert patience(WorkerSettings(rate_limit=rate_limit), registry) == pytest.approx(seconds)
