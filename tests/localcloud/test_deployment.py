@@ -14,7 +14,7 @@ from tests.localcloud.harness import CODE_BUCKET, Deployed, eventually
 
 
 def test_a_deployment_that_fails_tells_what_the_cli_said(deployed, tmp_path, monkeypatch):
-    """The CDK's own rules for templates, which take long, are asked only where somebody wants it."""
+    """The CDK's own rules for templates, which take long, run only where somebody wants it."""
     program = (
         """case "$0" in deploy) echo "rules: $CDK_VALIDATION"; exit 1;; *) echo "$0" "$1";; esac"""
     )
