@@ -33,6 +33,14 @@ def of_type(kind: str, **properties: Any) -> Resource:
     return {"Type": kind, "Properties": properties}
 
 
+def queue(**properties: Any) -> Resource:
+    return of_type("AWS::SQS::Queue", **properties)
+
+
+def parameter(value: Any, **properties: Any) -> Resource:
+    return of_type("AWS::SSM::Parameter", Type="String", Value=value, **properties)
+
+
 def only(pattern: Resource) -> Resource:
     return {"Filters": [{"Pattern": json.dumps(pattern)}]}
 
@@ -49,8 +57,8 @@ def build(bucket: str, key: str) -> dict[str, Any]:
             "AWS::IAM::Role",
             AssumeRolePolicyDocument={"Version": "2012-10-17", "Statement": [trust]},
         ),
-        "Received": of_type("AWS::SQS::Queue"),
-        "Failures": of_type("AWS::SQS::Queue"),
+        "Received": queue(),
+        "Failures": queue(),
         "Table": of_type(
             "AWS::DynamoDB::Table",
             AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
@@ -92,8 +100,7 @@ def build(bucket: str, key: str) -> dict[str, Any]:
             FilterCriteria=only({"dynamodb": {"Keys": {"id": {"S": NOT_IGNORED}}}}),
             DestinationConfig={"OnFailure": {"Destination": arn("Failures")}},
         ),
-        "Letters": of_type(
-            "AWS::SQS::Queue",
+        "Letters": queue(
             VisibilityTimeout=2,
             RedrivePolicy={"deadLetterTargetArn": arn("Failures"), "maxReceiveCount": 2},
         ),

@@ -5,7 +5,7 @@ Each change is made by CloudFormation, and asked of the service afterwards; then
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -18,9 +18,11 @@ from botocore.exceptions import ClientError
 from tests.localcloud import asked
 from tests.localcloud.asked import Client
 from tests.localcloud.harness import CODE_BUCKET, eventually
-from tests.localcloud.template import arn, of_type, ref
+from tests.localcloud.template import arn, of_type, parameter, queue, ref
 
 Properties = dict[str, Any]
+QUEUE, DYNAMO, LAMBDA = "AWS::SQS::Queue", "AWS::DynamoDB::Table", "AWS::Lambda::Function"
+TOPIC, SCHEDULES = "AWS::SNS::Topic", "AWS::Scheduler::Schedule"
 
 
 def trust(service: str) -> Properties:
@@ -38,24 +40,17 @@ def allow(action: str) -> Properties:
 
 
 ROLE = {"AssumeRolePolicyDocument": trust("lambda")}
+ID = {"AttributeName": "id", "AttributeType": "S"}
 KEY = [{"AttributeName": "id", "KeyType": "HASH"}]
-TABLE = {
-    "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
-    "KeySchema": KEY,
-    "BillingMode": "PAY_PER_REQUEST",
+TABLE = {"AttributeDefinitions": [ID], "KeySchema": KEY, "BillingMode": "PAY_PER_REQUEST"}
+INDEX: Properties = {
+    "IndexName": "by_owner",
+    "KeySchema": [{"AttributeName": "owner", "KeyType": "HASH"}],
+    "Projection": {"ProjectionType": "ALL"},
 }
 BY_OWNER = {
-    "AttributeDefinitions": [
-        {"AttributeName": "id", "AttributeType": "S"},
-        {"AttributeName": "owner", "AttributeType": "S"},
-    ],
-    "GlobalSecondaryIndexes": [
-        {
-            "IndexName": "by_owner",
-            "KeySchema": [{"AttributeName": "owner", "KeyType": "HASH"}],
-            "Projection": {"ProjectionType": "ALL"},
-        }
-    ],
+    "AttributeDefinitions": [ID, {"AttributeName": "owner", "AttributeType": "S"}],
+    "GlobalSecondaryIndexes": [INDEX],
 }
 FUNCTION = {
     "Code": {"ZipFile": "def handler(event, context):\n    return 1\n"},
@@ -75,8 +70,8 @@ MACHINE = {
     "RoleArn": arn("Role"),
 }
 OTHERS = {
-    "Queue": of_type("AWS::SQS::Queue"),
-    "Dead": of_type("AWS::SQS::Queue"),
+    "Queue": queue(),
+    "Dead": queue(),
     "Role": of_type("AWS::IAM::Role", **ROLE),
 }
 
@@ -117,72 +112,44 @@ RULES = [
         "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 1},
     },
 ]
+REDRIVE = {"RedrivePolicy": {"deadLetterTargetArn": arn("Dead"), "maxReceiveCount": 2}}
+STREAM = {"StreamSpecification": {"StreamViewType": "KEYS_ONLY"}}
+SETTINGS = {"Timeout": 9, "Environment": {"Variables": {"GREETING": "hello"}}, **TAGS}
+OTHER_CODE = {"Code": {"ZipFile": "def handler(event, context):\n    return 2\n"}}
+OTHER_ROLE = {
+    "AssumeRolePolicyDocument": trust("events"),
+    "Description": "another",
+    "ManagedPolicyArns": ["arn:aws:iam::aws:policy/AmazonSQSFullAccess"],
+    "Policies": [{"PolicyName": "own", "PolicyDocument": allow("sqs:SendMessage")}],
+}
+OTHER_RULE = {
+    "EventPattern": {"source": ["office"]},
+    "Targets": [{"Id": "queue", "Arn": arn("Queue")}],
+}
+FAILS = {"DefinitionString": MACHINE["DefinitionString"].replace("Succeed", "Fail")}
+GET, PUT = ({"PolicyDocument": allow(action)} for action in ("s3:GetObject", "s3:PutObject"))
+ONE = {"Type": "String", "Value": "1"}
 
 IN_PLACE = {
-    "SQS delay": Case("AWS::SQS::Queue", {}, {"DelaySeconds": 7}),
-    "SQS retention": Case("AWS::SQS::Queue", {}, {"MessageRetentionPeriod": 600}),
-    "SQS visibility": Case("AWS::SQS::Queue", {}, {"VisibilityTimeout": 77}),
-    "SQS redrive": Case(
-        "AWS::SQS::Queue",
-        {},
-        {"RedrivePolicy": {"deadLetterTargetArn": arn("Dead"), "maxReceiveCount": 2}},
-    ),
-    "SQS tags": Case("AWS::SQS::Queue", {}, TAGS),
-    "table index": Case("AWS::DynamoDB::Table", TABLE, BY_OWNER),
-    "table stream": Case(
-        "AWS::DynamoDB::Table",
-        TABLE,
-        {"StreamSpecification": {"StreamViewType": "KEYS_ONLY"}},
-    ),
-    "table protection": Case("AWS::DynamoDB::Table", TABLE, {"DeletionProtectionEnabled": True}),
-    "function code": Case(
-        "AWS::Lambda::Function",
-        FUNCTION,
-        {"Code": {"ZipFile": "def handler(event, context):\n    return 2\n"}},
-        invoked,
-    ),
-    "function settings": Case(
-        "AWS::Lambda::Function",
-        FUNCTION,
-        {"Timeout": 9, "Environment": {"Variables": {"GREETING": "hello"}}, **TAGS},
-    ),
-    "log retention": Case("AWS::Logs::LogGroup", {}, {"RetentionInDays": 7}),
-    "managed policy": Case(
-        "AWS::IAM::ManagedPolicy",
-        {"PolicyDocument": allow("s3:GetObject")},
-        {"PolicyDocument": allow("s3:PutObject")},
-    ),
-    "role": Case(
-        "AWS::IAM::Role",
-        ROLE,
-        {
-            "AssumeRolePolicyDocument": trust("events"),
-            "Description": "another",
-            "ManagedPolicyArns": ["arn:aws:iam::aws:policy/AmazonSQSFullAccess"],
-            "Policies": [{"PolicyName": "own", "PolicyDocument": allow("sqs:SendMessage")}],
-        },
-    ),
-    "rule": Case(
-        "AWS::Events::Rule",
-        RULE,
-        {
-            "EventPattern": {"source": ["office"]},
-            "Targets": [{"Id": "queue", "Arn": arn("Queue")}],
-        },
-    ),
-    "topic": Case("AWS::SNS::Topic", {}, {"DisplayName": "News"}),
-    "parameter": Case(
-        "AWS::SSM::Parameter",
-        {"Type": "String", "Value": "1"},
-        {"Value": "2", "Description": "two"},
-    ),
-    "schedule": Case("AWS::Scheduler::Schedule", SCHEDULE, {"ScheduleExpression": "rate(2 hours)"}),
-    "state machine": Case(
-        "AWS::StepFunctions::StateMachine",
-        MACHINE,
-        {"DefinitionString": MACHINE["DefinitionString"].replace("Succeed", "Fail")},
-    ),
-    "bucket": Case("AWS::S3::Bucket", {}, {"LifecycleConfiguration": {"Rules": RULES}}),
+    "SqsDelay": Case(QUEUE, {}, {"DelaySeconds": 7}),
+    "SqsRetention": Case(QUEUE, {}, {"MessageRetentionPeriod": 600}),
+    "SqsVisibility": Case(QUEUE, {}, {"VisibilityTimeout": 77}),
+    "SqsRedrive": Case(QUEUE, {}, REDRIVE),
+    "SqsTags": Case(QUEUE, {}, TAGS),
+    "TableIndex": Case(DYNAMO, TABLE, BY_OWNER),
+    "TableStream": Case(DYNAMO, TABLE, STREAM),
+    "TableProtection": Case(DYNAMO, TABLE, {"DeletionProtectionEnabled": True}),
+    "FunctionCode": Case(LAMBDA, FUNCTION, OTHER_CODE, invoked),
+    "FunctionSettings": Case(LAMBDA, FUNCTION, SETTINGS),
+    "LogRetention": Case("AWS::Logs::LogGroup", {}, {"RetentionInDays": 7}),
+    "ManagedPolicy": Case("AWS::IAM::ManagedPolicy", GET, PUT),
+    "Role1": Case("AWS::IAM::Role", ROLE, OTHER_ROLE),
+    "Rule": Case("AWS::Events::Rule", RULE, OTHER_RULE),
+    "Topic": Case(TOPIC, {}, {"DisplayName": "News"}),
+    "Parameter": Case("AWS::SSM::Parameter", ONE, {"Value": "2", "Description": "two"}),
+    "Schedule": Case(SCHEDULES, SCHEDULE, {"ScheduleExpression": "rate(2 hours)"}),
+    "StateMachine": Case("AWS::StepFunctions::StateMachine", MACHINE, FAILS),
+    "Bucket": Case("AWS::S3::Bucket", {}, {"LifecycleConfiguration": {"Rules": RULES}}),
 }
 
 
@@ -194,20 +161,31 @@ class Stack:
         self.name = name
         self.api = deployed.client("cloudformation")
 
-    def template(self, resources: Properties) -> str:
+    def template(self, resources: Properties, **parts: Any) -> str:
         outputs = {one: {"Value": ref(one)} for one in resources}
-        return json.dumps({"Resources": resources, "Outputs": outputs})
+        return json.dumps({"Resources": resources, "Outputs": outputs, **parts})
 
-    def deploy(self, resources: Properties) -> dict[str, str]:
-        """Return the physical ids."""
+    def deploy(
+        self, resources: Properties, parts: Properties | None = None, **options: Any
+    ) -> dict[str, str]:
+        """Deploy them, with other parts of a template, and return the physical ids."""
         known = {one["StackName"] for one in self.api.describe_stacks()["Stacks"]}
         call = self.api.update_stack if self.name in known else self.api.create_stack
         call(
             StackName=self.name,
-            TemplateBody=self.template(resources),
+            TemplateBody=self.template(resources, **(parts or {})),
             Capabilities=["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"],
+            **options,
         )
         return self.deployed.cloud.outputs(self.name)
+
+    def delete(self) -> None:
+        self.api.delete_stack(StackName=self.name)
+
+    def delay(self, url: str) -> str:
+        asked_of = self.deployed.client("sqs").get_queue_attributes
+        told = asked_of(QueueUrl=url, AttributeNames=["DelaySeconds"])
+        return str(told["Attributes"]["DelaySeconds"])
 
     @property
     def status(self) -> str:
@@ -237,8 +215,10 @@ class Stack:
 
 
 @pytest.fixture
-def stack(deployed, request) -> Stack:
-    return Stack(deployed, f"updates-{abs(hash(request.node.name)) % 10**8}")
+def stack(deployed, request) -> Iterator[Stack]:
+    one = Stack(deployed, f"updates-{abs(hash(request.node.name)) % 10**8}")
+    yield one
+    one.delete()
 
 
 def test_a_changed_property_reaches_its_resource_and_is_taken_back(stack):
@@ -264,54 +244,44 @@ def test_a_changed_property_reaches_its_resource_and_is_taken_back(stack):
 
 
 def test_a_topic_whose_policy_is_taken_away_has_its_first_one_again(stack):
-    def policy(topic: str) -> Any:
-        found = stack.deployed.client("sns").get_topic_attributes(TopicArn=topic)
-        return json.loads(found["Attributes"]["Policy"])
+    topics = {name: of_type(TOPIC) for name in ("One", "Two")}
 
-    topics = {name: of_type("AWS::SNS::Topic") for name in ("One", "Two")}
-    both, one = (
-        of_type(
-            "AWS::SNS::TopicPolicy",
-            PolicyDocument=allow("sns:Publish"),
-            Topics=[ref(name) for name in named],
-        )
-        for named in (("One", "Two"), ("One",))
-    )
+    def policies() -> list[Any]:
+        asked_of = stack.deployed.client("sns").get_topic_attributes
+        told = [asked_of(TopicArn=ids[name])["Attributes"]["Policy"] for name in topics]
+        return [json.loads(one) for one in told]
+
+    def policy(*names: str) -> Properties:
+        named = {"Topics": [ref(name) for name in names]}
+        return of_type("AWS::SNS::TopicPolicy", PolicyDocument=allow("sns:Publish"), **named)
+
     ids = stack.deploy(topics)
-    first = {name: policy(ids[name]) for name in topics}
-    stack.deploy({**topics, "Policy": both})
-    assert [policy(ids[name]) for name in topics] == [allow("sns:Publish")] * 2
-    stack.deploy({**topics, "Policy": one})
-    assert [policy(ids[name]) for name in topics] == [allow("sns:Publish"), first["Two"]]
+    first = policies()
+    stack.deploy({**topics, "Policy": policy("One", "Two")})
+    assert policies() == [allow("sns:Publish")] * 2
+    stack.deploy({**topics, "Policy": policy("One")})
+    assert policies() == [allow("sns:Publish"), first[1]]
     stack.deploy(topics)
-    assert {name: policy(ids[name]) for name in topics} == first
-    stack.deploy({**topics, "Policy": both})
-    stack.api.delete_stack(StackName=stack.name)
-    assert not set(ids.values()) & stack.physical("AWS::SNS::Topic")
+    assert policies() == first
+    stack.deploy({**topics, "Policy": policy("One", "Two")})
+    stack.delete()
+    assert not set(ids.values()) & stack.physical(TOPIC)
 
 
-KEYS = [*KEY, {"AttributeName": "at", "KeyType": "RANGE"}]
+OTHER_KEY = {
+    "KeySchema": [*KEY, {"AttributeName": "at", "KeyType": "RANGE"}],
+    "AttributeDefinitions": [ID, {"AttributeName": "at", "AttributeType": "N"}],
+}
 REPLACED = {
-    "Queue": ("AWS::SQS::Queue", {}, {"QueueName": "another"}),
-    "Topic": ("AWS::SNS::Topic", {}, {"TopicName": "another"}),
-    "Table": (
-        "AWS::DynamoDB::Table",
-        TABLE,
-        {
-            "KeySchema": KEYS,
-            "AttributeDefinitions": [
-                {"AttributeName": "id", "AttributeType": "S"},
-                {"AttributeName": "at", "AttributeType": "N"},
-            ],
-        },
-    ),
+    "Queue": (QUEUE, {}, {"QueueName": "another"}),
+    "Topic": (TOPIC, {}, {"TopicName": "another"}),
+    "Table": (DYNAMO, TABLE, OTHER_KEY),
 }
 
 
 def test_what_cannot_stay_is_replaced_and_who_refers_to_it_gets_the_other_one(stack):
     ssm = stack.deployed.client("ssm")
-    all_of_them = {"Fn::Sub": " ".join(f"${{{name}}}" for name in REPLACED)}
-    holder = of_type("AWS::SSM::Parameter", Type="String", Value=all_of_them)
+    holder = parameter({"Fn::Sub": " ".join(f"${{{name}}}" for name in REPLACED)})
 
     def deployed(*, changed: bool) -> dict[str, str]:
         """Return the physical ids; the holder has those of the others."""
@@ -328,96 +298,92 @@ def test_what_cannot_stay_is_replaced_and_who_refers_to_it_gets_the_other_one(st
     assert stack.status == "UPDATE_COMPLETE"
     assert [name for name in before if after[name] == before[name]] == ["Holder"]
     assert [name for name in before if again[name] == after[name]] == ["Holder"]
-    stack.api.delete_stack(StackName=stack.name)
+    stack.delete()
     for name, (kind, _, _) in REPLACED.items():
         assert not {before[name], after[name], again[name]} & stack.physical(kind), name
 
 
 def test_what_is_replaced_comes_back_where_the_update_fails(stack):
-    queue, other = of_type("AWS::SQS::Queue"), of_type("AWS::SQS::Queue", QueueName="for-a-moment")
-    wrong = of_type(
-        "AWS::SSM::Parameter", Type="String", Value={"Fn::ImportValue": "nobody:exports"}
-    )
-    wrong["DependsOn"] = "It"
-    ids = stack.deploy({"It": queue})
-    assert ids["It"] in stack.physical("AWS::SQS::Queue")
-    assert stack.deploy({"It": other, "Wrong": wrong}) == ids
+    wrong = parameter({"Fn::ImportValue": "nobody:exports"}) | {"DependsOn": "It"}
+    ids = stack.deploy({"It": queue()})
+    assert stack.deploy({"It": queue(QueueName="for-a-moment"), "Wrong": wrong}) == ids
     assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
     assert "UPDATE_ROLLBACK_FAILED" not in stack.statuses
-    assert stack.physical("AWS::SQS::Queue") >= {ids["It"]}
-    assert not any("for-a-moment" in url for url in stack.physical("AWS::SQS::Queue"))
+    assert stack.physical(QUEUE) >= {ids["It"]}
+    assert not any("for-a-moment" in url for url in stack.physical(QUEUE))
 
 
-INDEX = BY_OWNER["GlobalSecondaryIndexes"][0]
 TWO = [INDEX, {**INDEX, "IndexName": "by_owner_2"}]
 NARROW = [{**INDEX, "Projection": {"ProjectionType": "KEYS_ONLY"}}]
-TTL = {"AttributeName": "ttl", "Enabled": True}
-UNTIL = {"AttributeName": "until", "Enabled": True}
+
+
+def table(**more: Any) -> Properties:
+    return of_type(DYNAMO, **{**TABLE, **more})
+
+
+def indexed(*indexes: Properties) -> Properties:
+    return table(**{**BY_OWNER, "GlobalSecondaryIndexes": indexes})
+
+
+def ttl(attribute: str) -> Properties:
+    return table(TimeToLiveSpecification={"AttributeName": attribute, "Enabled": True})
+
+
 REFUSED = {
-    "Unknown": (
-        of_type("AWS::SNS::Topic"),
-        of_type("AWS::SNS::Topic", ArchivePolicy={"MessageRetentionPeriod": 30}),
-        r"cannot change ArchivePolicy of Unknown \(AWS::SNS::Topic\)",
+    r"cannot change ArchivePolicy of It0 \(AWS::SNS::Topic\)": (
+        of_type(TOPIC),
+        of_type(TOPIC, ArchivePolicy={"MessageRetentionPeriod": 30}),
     ),
-    "Named": (
-        of_type("AWS::SQS::Queue", QueueName="mine.fifo", FifoQueue=True),
-        of_type("AWS::SQS::Queue", QueueName="mine.fifo"),
-        "custom-named resource requires replacing. Rename mine.fifo and",
+    "custom-named resource requires replacing. Rename mine.fifo and": (
+        queue(QueueName="mine.fifo", FifoQueue=True),
+        queue(QueueName="mine.fifo"),
     ),
-    "Type": (
-        of_type("AWS::SQS::Queue"),
-        of_type("AWS::SNS::Topic"),
-        r"Update of resource type is not permitted.*\[Type\]",
-    ),
-    "Projection": (
-        of_type("AWS::DynamoDB::Table", **{**TABLE, **BY_OWNER}),
-        of_type("AWS::DynamoDB::Table", **{**TABLE, **BY_OWNER, "GlobalSecondaryIndexes": NARROW}),
-        "Cannot update GSI's properties",
-    ),
-    "TwoIndexes": (
-        of_type("AWS::DynamoDB::Table", **TABLE),
-        of_type("AWS::DynamoDB::Table", **{**TABLE, **BY_OWNER, "GlobalSecondaryIndexes": TWO}),
-        "more than one GSI creation or deletion",
-    ),
-    "TimeToLive": (
-        of_type("AWS::DynamoDB::Table", **TABLE, TimeToLiveSpecification=TTL),
-        of_type("AWS::DynamoDB::Table", **TABLE, TimeToLiveSpecification=UNTIL),
-        "TimeToLive is active on a different AttributeName: current AttributeName is ttl",
-    ),
+    r"Update of resource type is not permitted.*\[It2\]": (queue(), of_type(TOPIC)),
+    "Cannot update GSI's properties": (table(**BY_OWNER), indexed(*NARROW)),
+    "more than one GSI creation or deletion": (table(), indexed(*TWO)),
+    "different AttributeName: current AttributeName is ttl": (ttl("ttl"), ttl("until")),
 }
+"""What is there, and what it cannot become, by the reason that is told."""
 
 
 def test_a_change_that_cannot_be_made_fails_the_update_and_is_said(stack, subtests):
-    bases = {name: base for name, (base, _, _) in REFUSED.items()}
+    bases = {f"It{place}": base for place, (base, _) in enumerate(REFUSED.values())}
     ids = stack.deploy(bases)
-    other = of_type("AWS::SQS::Queue")
-    for name, (_, change, reason) in REFUSED.items():
-        with subtests.test(name):
-            assert stack.deploy({"Other": other, **bases, name: change}) == ids
+    for name, (reason, (_, change)) in zip(bases, REFUSED.items(), strict=True):
+        with subtests.test(reason):
+            assert stack.deploy({"Other": queue(), **bases, name: change}) == ids
             assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
             assert "UPDATE_ROLLBACK_FAILED" not in stack.statuses
             assert re.search(reason, stack.reasons)
-    assert stack.deploy({**bases, "Other": other}).items() > ids.items()
-    stack.api.delete_stack(StackName=stack.name)
+    assert stack.deploy({**bases, "Other": queue()}).items() > ids.items()
 
 
-def test_a_name_given_by_hand_belongs_to_one_resource(stack):
-    named = of_type("AWS::SQS::Queue", QueueName="only-one")
-    ids = stack.deploy({"It": named})
-    assert stack.deploy({"Renamed": named}) == ids
+def test_a_name_and_the_retries_of_a_function_belong_to_one_resource(stack):
+    retries = of_type(
+        "AWS::Lambda::EventInvokeConfig",
+        FunctionName=ref("Function"),
+        Qualifier="$LATEST",
+        MaximumRetryAttempts=1,
+    )
+    named = queue(QueueName="only-one")
+    base = {**OTHERS, "Function": of_type(LAMBDA, **FUNCTION)}
+    ids = stack.deploy({**base, "Retries": retries, "Named": named})
+    assert stack.deploy({**base, "Retries": retries, "Renamed": named}) == ids
     assert "only-one already exists in stack" in stack.reasons
-    assert ids["It"] in stack.physical("AWS::SQS::Queue")
-    stack.api.delete_stack(StackName=stack.name)
+    assert stack.deploy({**base, "Renamed": retries, "Named": named}) == ids
+    assert f"{ids['Function']}|$LATEST already exists" in stack.reasons
+    assert ids["Named"] in stack.physical(QUEUE)
+    asked_of = stack.deployed.client("lambda").get_function_event_invoke_config
+    assert asked_of(FunctionName=ids["Function"])["MaximumRetryAttempts"] == 1
 
 
 def test_an_update_without_a_change_is_refused_and_its_change_set_fails(stack):
-    resources = {"It": of_type("AWS::SQS::Queue", DelaySeconds=7)}
+    resources = {"It": queue(DelaySeconds=7)}
     stack.deploy(resources)
     template = stack.template(resources)
+    same = json.dumps(json.loads(template), indent=4)
     with pytest.raises(ClientError, match=r"No updates are to be performed\."):
-        stack.api.update_stack(
-            StackName=stack.name, TemplateBody=json.dumps(json.loads(template), indent=4)
-        )
+        stack.api.update_stack(StackName=stack.name, TemplateBody=same)
     names = {"StackName": stack.name, "ChangeSetName": "nothing"}
     stack.api.create_change_set(**names, TemplateBody=template, ChangeSetType="UPDATE")
     described = stack.api.describe_change_set(**names)
@@ -429,77 +395,68 @@ def test_an_update_without_a_change_is_refused_and_its_change_set_fails(stack):
 
 
 def test_another_value_of_a_parameter_reaches_all_that_is_made_with_it(stack):
-    template = {
-        "Parameters": {
-            "Delay": {"Type": "Number", "Default": 1},
-            "On": {"Type": "String", "Default": "yes"},
-        },
-        "Conditions": {"Wanted": {"Fn::Equals": [ref("On"), "yes"]}},
-        "Resources": {
-            "It": of_type("AWS::SQS::Queue", DelaySeconds={"Fn::Sub": "${Delay}"}),
-            "Some": {**of_type("AWS::SQS::Queue", QueueName="sometimes"), "Condition": "Wanted"},
-        },
-        "Outputs": {"It": {"Value": ref("It")}},
+    resources = {
+        "It": queue(DelaySeconds={"Fn::Sub": "${Delay}"}),
+        "Some": {**queue(QueueName="sometimes"), "Condition": "Wanted"},
     }
-    client = stack.deployed.client
+    on = {"Type": "String", "Default": "yes"}
+    parts = {
+        "Parameters": {"Delay": {"Type": "Number", "Default": 1}, "On": on},
+        "Conditions": {"Wanted": {"Fn::Equals": [ref("On"), "yes"]}},
+    }
+
+    shown = {"Outputs": {"It": {"Value": ref("It")}}}
 
     def deploy(**values: str) -> str:
         given = [{"ParameterKey": k, "ParameterValue": v} for k, v in values.items()]
-        call = stack.api.update_stack if values else stack.api.create_stack
-        call(StackName=stack.name, TemplateBody=json.dumps(template), Parameters=given)
-        return stack.deployed.cloud.outputs(stack.name)["It"]
+        return stack.deploy(resources, parts | shown, Parameters=given)["It"]
 
     def there() -> bool:
-        return any(url.endswith("/sometimes") for url in stack.physical("AWS::SQS::Queue"))
+        return any(url.endswith("/sometimes") for url in stack.physical(QUEUE))
 
     url = deploy()
     assert there()
     assert deploy(Delay="5", On="no") == url
-    assert asked.state(client, "AWS::SQS::Queue", url)[0]["DelaySeconds"] == "5"
+    assert stack.delay(url) == "5"
     assert not there()
     deploy(Delay="5", On="yes")
     assert there()
 
 
 def test_a_bucket_that_is_not_empty_stays(stack):
-    ids = stack.deploy({"It": of_type("AWS::S3::Bucket"), "Queue": of_type("AWS::SQS::Queue")})
+    ids = stack.deploy({"It": of_type("AWS::S3::Bucket"), "Queue": queue()})
     s3 = stack.deployed.client("s3")
     s3.put_object(Bucket=ids["It"], Key="kept", Body=b"")
-    stack.api.delete_stack(StackName=stack.name)
+    stack.delete()
     assert stack.status == "DELETE_FAILED"
     assert "BucketNotEmpty" in stack.reasons
     assert s3.get_object(Bucket=ids["It"], Key="kept")
     s3.delete_object(Bucket=ids["It"], Key="kept")
-    stack.api.delete_stack(StackName=stack.name)
+    stack.delete()
     assert ids["It"] not in {one["Name"] for one in s3.list_buckets()["Buckets"]}
 
 
 def test_a_resource_that_is_to_be_retained_outlives_its_place_in_the_template(stack):
-    kept = {**of_type("AWS::SQS::Queue"), "DeletionPolicy": "Retain"}
-    ids = stack.deploy({"It": kept, "Other": of_type("AWS::SQS::Queue")})
-    stack.deploy({"Other": of_type("AWS::SQS::Queue")})
-    assert stack.physical("AWS::SQS::Queue") >= {ids["It"], ids["Other"]}
+    ids = stack.deploy({"It": {**queue(), "DeletionPolicy": "Retain"}, "Other": queue()})
+    stack.deploy({"Other": queue()})
+    assert stack.physical(QUEUE) >= {ids["It"], ids["Other"]}
 
 
 def test_resources_that_refer_to_each_other_in_a_circle_are_refused(stack):
-    one, other = (of_type("AWS::SSM::Parameter", Type="String", Value=ref(x)) for x in "BA")
     with pytest.raises(ClientError, match=r"Circular dependency between resources: \[[AB], [AB]\]"):
-        stack.deploy({"A": one, "B": other})
+        stack.deploy({"A": parameter(ref("B")), "B": parameter(ref("A"))})
 
 
 def test_an_index_that_is_added_shows_the_items_that_were_there(stack):
     client = stack.deployed.client("dynamodb")
-    name = stack.deploy({"It": of_type("AWS::DynamoDB::Table", **TABLE)})["It"]
+    name = stack.deploy({"It": table()})["It"]
     for number in range(3):
         item = {"id": {"S": str(number)}, "owner": {"S": "ann"}, "at": {"N": str(-number)}}
         client.put_item(TableName=name, Item=item)
-    index = {
-        **INDEX,
-        "KeySchema": [*INDEX["KeySchema"], {"AttributeName": "at", "KeyType": "RANGE"}],
-    }
-    attributes = [*BY_OWNER["AttributeDefinitions"], {"AttributeName": "at", "AttributeType": "N"}]
-    more = {"AttributeDefinitions": attributes, "GlobalSecondaryIndexes": [index]}
-    stack.deploy({"It": of_type("AWS::DynamoDB::Table", **{**TABLE, **more})})
+    keys = [*INDEX["KeySchema"], {"AttributeName": "at", "KeyType": "RANGE"}]
+    at = {"AttributeName": "at", "AttributeType": "N"}
+    more = {"AttributeDefinitions": [*BY_OWNER["AttributeDefinitions"], at]}
+    stack.deploy({"It": table(**more, GlobalSecondaryIndexes=[{**INDEX, "KeySchema": keys}])})
     found = client.query(
         TableName=name,
         IndexName="by_owner",
@@ -515,9 +472,7 @@ def test_every_part_of_a_lifecycle_rule_reaches_the_bucket(stack):
     name = stack.deploy({"It": of_type("AWS::S3::Bucket", **rules)})["It"]
     s3 = stack.deployed.client("s3")
     found = s3.get_bucket_lifecycle_configuration(Bucket=name)["Rules"]
-    short, long, parts = sorted(
-        found, key=lambda rule: ("short", "long", "parts").index(rule["ID"])
-    )
+    long, parts, short = sorted(found, key=lambda rule: rule["ID"])
     assert short["Expiration"] == {"Days": 3}
     assert short["Filter"] == {"Prefix": "a/"}
     assert long["Filter"]["And"]["Tags"] == [{"Key": "kept", "Value": "long"}]
@@ -528,104 +483,79 @@ def test_every_part_of_a_lifecycle_rule_reaches_the_bucket(stack):
 
 
 def test_a_route_lets_in_whom_it_asks_for_and_is_not_answered_when_it_is_gone(stack):
-    def route(key: str, **more: Any) -> Properties:
-        integration = {"Fn::Sub": "integrations/${Integration}"}
-        return of_type(
-            "AWS::ApiGatewayV2::Route", ApiId=ref("Api"), RouteKey=key, Target=integration, **more
-        )
+    def of_api(kind: str, **properties: Any) -> Properties:
+        return of_type(f"AWS::ApiGatewayV2::{kind}", ApiId=ref("Api"), **properties)
 
-    def asked(path: str) -> int:
+    def asked_for(path: str) -> int:
         """Return the status that somebody without a key is answered."""
         connection = HTTPConnection(urlsplit(stack.deployed.cloud.endpoint).netloc)
         connection.request("GET", f"/_http/{api_id}/{path}")
         with closing(connection):
             return connection.getresponse().status
 
+    integration = {"IntegrationType": "AWS_PROXY", "IntegrationUri": arn("Function")}
+    target = {"Target": {"Fn::Sub": "integrations/${Integration}"}}
     resources = {
         **OTHERS,
-        "Function": of_type("AWS::Lambda::Function", **FUNCTION),
+        "Function": of_type(LAMBDA, **FUNCTION),
         "Api": of_type("AWS::ApiGatewayV2::Api", Name="api", ProtocolType="HTTP"),
-        "Integration": of_type(
-            "AWS::ApiGatewayV2::Integration",
-            ApiId=ref("Api"),
-            IntegrationType="AWS_PROXY",
-            IntegrationUri=arn("Function"),
-            PayloadFormatVersion="2.0",
-        ),
-        "Kept": route("GET /kept"),
+        "Integration": of_api("Integration", **integration, PayloadFormatVersion="2.0"),
+        "Kept": of_api("Route", RouteKey="GET /kept", **target),
     }
-    signed = route("GET /signed", AuthorizationType="AWS_IAM")
-    stage = of_type("AWS::ApiGatewayV2::Stage", ApiId=ref("Api"), StageName="$default")
+    signed = of_api("Route", RouteKey="GET /signed", **target, AuthorizationType="AWS_IAM")
+    stage = of_api("Stage", StageName="$default")
     api_id = stack.deploy({**resources, "Signed": signed, "Stage": stage})["Api"]
-    assert [asked(path) for path in ("kept", "signed", "none")] == [200, 403, 404]
+    assert [asked_for(path) for path in ("kept", "signed", "none")] == [200, 403, 404]
     stack.deploy(resources)
     assert stack.status == "UPDATE_COMPLETE"
-    assert asked("signed") == 404
+    assert asked_for("signed") == 404
     api = stack.deployed.client("apigatewayv2")
     (left,) = api.get_routes(ApiId=api_id)["Items"]
     assert left["RouteKey"] == "GET /kept"
     assert not api.get_stages(ApiId=api_id)["Items"]
-    stack.api.delete_stack(StackName=stack.name)
+    stack.delete()
     assert api_id not in {one["ApiId"] for one in api.get_apis()["Items"]}
 
 
 def test_a_schedule_whose_state_is_no_longer_said_is_enabled(stack):
-    stack.deploy({**OTHERS, "It": of_type("AWS::Scheduler::Schedule", **SCHEDULE)})
+    stack.deploy({**OTHERS, "It": of_type(SCHEDULES, **SCHEDULE)})
     silent = {name: value for name, value in SCHEDULE.items() if name != "State"}
-    name = stack.deploy({**OTHERS, "It": of_type("AWS::Scheduler::Schedule", **silent)})["It"]
+    name = stack.deploy({**OTHERS, "It": of_type(SCHEDULES, **silent)})["It"]
     assert stack.deployed.client("scheduler").get_schedule(Name=name)["State"] == "ENABLED"
-    stack.api.delete_stack(StackName=stack.name)
 
 
 MADE_IN_PART = {
-    "role": (
-        of_type("AWS::IAM::Role", **ROLE, RoleName="in-part"),
+    "AWS::IAM::Role": (
+        {**ROLE, "RoleName": "in-part"},
         {"ManagedPolicyArns": ["arn:aws:iam::aws:policy/NoSuchPolicy"]},
     ),
-    "managed policy": (
-        of_type(
-            "AWS::IAM::ManagedPolicy",
-            PolicyDocument=allow("s3:GetObject"),
-            ManagedPolicyName="in-part",
-        ),
-        {"Roles": ["nobody"]},
-    ),
+    "AWS::IAM::ManagedPolicy": ({**GET, "ManagedPolicyName": "in-part"}, {"Roles": ["nobody"]}),
 }
 
 
 def test_what_fails_in_the_making_does_not_keep_its_name(stack, subtests):
-    queue = {"Queue": of_type("AWS::SQS::Queue")}
-    stack.deploy(queue)
-    for name, (right, wrong) in MADE_IN_PART.items():
-        with subtests.test(name):
-            stack.deploy({**queue, "It": of_type(right["Type"], **right["Properties"], **wrong)})
+    first = {"Queue": queue()}
+    stack.deploy(first)
+    for kind, (right, wrong) in MADE_IN_PART.items():
+        with subtests.test(kind):
+            stack.deploy({**first, "It": of_type(kind, **right, **wrong)})
             assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
-            assert stack.deploy({**queue, "It": right})["It"].endswith("in-part")
+            assert stack.deploy({**first, "It": of_type(kind, **right)})["It"].endswith("in-part")
             assert stack.status == "UPDATE_COMPLETE"
-            stack.deploy(queue)
-    stack.api.delete_stack(StackName=stack.name)
+            stack.deploy(first)
 
 
 def test_an_update_goes_by_its_own_mappings_and_tags_what_is_new(stack):
-    def template(seconds: int, **queues: Any) -> str:
-        found = {"Fn::FindInMap": ["Seconds", "delay", "value"]}
-        delayed = of_type("AWS::SQS::Queue", DelaySeconds=found)
-        return json.dumps(
-            {
-                "Mappings": {"Seconds": {"delay": {"value": seconds}}},
-                "Resources": {"It": delayed, **queues},
-                "Outputs": {name: {"Value": ref(name)} for name in ("It", *queues)},
-            }
-        )
+    delayed = queue(DelaySeconds={"Fn::FindInMap": ["Seconds", "delay", "value"]})
 
-    sqs = stack.deployed.client("sqs")
-    stack.api.create_stack(StackName=stack.name, TemplateBody=template(3))
-    new = of_type("AWS::SQS::Queue", **TAGS)
-    stack.api.update_stack(StackName=stack.name, TemplateBody=template(7, New=new))
-    ids = stack.deployed.cloud.outputs(stack.name)
-    told = sqs.get_queue_attributes(QueueUrl=ids["It"], AttributeNames=["DelaySeconds"])
-    assert told["Attributes"]["DelaySeconds"] == "7"
-    assert sqs.list_queue_tags(QueueUrl=ids["New"])["Tags"] == {"team": "pictures"}
+    def mapped(seconds: int) -> Properties:
+        return {"Mappings": {"Seconds": {"delay": {"value": seconds}}}}
+
+    stack.deploy({"It": delayed}, mapped(3))
+    ids = stack.deploy({"It": delayed, "New": queue(**TAGS)}, mapped(7))
+    assert stack.delay(ids["It"]) == "7"
+    tags = stack.deployed.client("sqs").list_queue_tags(QueueUrl=ids["New"])["Tags"]
+    assert tags == {"team": "pictures"}
 
 
 def test_a_number_may_be_the_value_of_a_parameter(stack):
@@ -640,100 +570,65 @@ def test_a_number_may_be_the_value_of_a_parameter(stack):
         Statistic="Sum",
         Threshold=ref("Most"),
     )
-    template = {
-        "Parameters": {"Most": {"Type": "Number", "Default": 1.5}},
-        "Resources": {"It": alarm},
-        "Outputs": {"It": {"Value": ref("It")}},
-    }
-    stack.api.create_stack(StackName=stack.name, TemplateBody=json.dumps(template))
-    name = stack.deployed.cloud.outputs(stack.name)["It"]
+    parts = {"Parameters": {"Most": {"Type": "Number", "Default": 1.5}}}
+    name = stack.deploy({"It": alarm}, parts)["It"]
     cloudwatch = stack.deployed.client("cloudwatch")
     (found,) = cloudwatch.describe_alarms(AlarmNames=[name])["MetricAlarms"]
     assert (found["Threshold"], found["EvaluationPeriods"]) == (1.5, 2)
     assert found["ActionsEnabled"] is False
-    stack.api.delete_stack(StackName=stack.name)
 
 
 def test_a_stream_that_is_switched_on_has_no_write_from_before(stack):
     deployed = stack.deployed
-    name = stack.deploy({"It": of_type("AWS::DynamoDB::Table", **TABLE)})["It"]
+    name = stack.deploy({"It": table()})["It"]
     dynamodb = deployed.client("dynamodb")
     dynamodb.put_item(TableName=name, Item={"id": {"S": "before"}})
-    followed = {**TABLE, "StreamSpecification": {"StreamViewType": "KEYS_ONLY"}}
     mapping = of_type(
         "AWS::Lambda::EventSourceMapping",
         FunctionName=deployed.ids["Follower"],
         EventSourceArn=arn("It", "StreamArn"),
         StartingPosition="TRIM_HORIZON",
     )
-    stack.deploy({"It": of_type("AWS::DynamoDB::Table", **followed), "Mapping": mapping})
+    stack.deploy({"It": table(**STREAM), "Mapping": mapping})
     dynamodb.put_item(TableName=name, Item={"id": {"S": "after"}})
     records = eventually(deployed.records)
     assert [one["dynamodb"]["Keys"]["id"]["S"] for one in records] == ["after"]
-    stack.api.delete_stack(StackName=stack.name)
 
 
 def test_a_nested_stack_is_updated_where_it_is_and_tells_its_outputs(stack):
     client = stack.deployed.client
 
     def nested(delay: int) -> Properties:
-        inner = {
-            "Resources": {"Queue": of_type("AWS::SQS::Queue", DelaySeconds=delay)},
-            "Outputs": {"Url": {"Value": ref("Queue")}},
-        }
+        outputs = {"Url": {"Value": ref("Queue")}}
+        inner = {"Resources": {"Queue": queue(DelaySeconds=delay)}, "Outputs": outputs}
         key = f"{stack.name}-{delay}.json"
         client("s3").put_object(Bucket=CODE_BUCKET, Key=key, Body=json.dumps(inner))
         url = f"https://s3.us-east-1.amazonaws.com/{CODE_BUCKET}/{key}"
         return of_type("AWS::CloudFormation::Stack", TemplateURL=url)
 
-    url = {"Fn::GetAtt": ["It", "Outputs.Url"]}
-    holder = of_type("AWS::SSM::Parameter", Type="String", Value=url)
+    holder = parameter({"Fn::GetAtt": ["It", "Outputs.Url"]})
     ids = stack.deploy({"It": nested(1), "Holder": holder})
-    queue = client("ssm").get_parameter(Name=ids["Holder"])["Parameter"]["Value"]
+    url = client("ssm").get_parameter(Name=ids["Holder"])["Parameter"]["Value"]
     for delay in (2, 1):
         assert stack.deploy({"It": nested(delay), "Holder": holder}) == ids
-        told, _ = asked.state(client, "AWS::SQS::Queue", queue)
-        assert told["DelaySeconds"] == str(delay)
+        assert stack.delay(url) == str(delay)
     wrong = nested(1)
     wrong["Properties"]["TemplateURL"] += "-not-there"
     assert stack.deploy({"It": wrong, "Holder": holder}) == ids
     assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
-    stack.api.delete_stack(StackName=stack.name)
-    assert queue not in stack.physical("AWS::SQS::Queue")
-
-
-def test_the_retries_of_a_function_belong_to_one_resource(stack):
-    retries = of_type(
-        "AWS::Lambda::EventInvokeConfig",
-        FunctionName=ref("Function"),
-        Qualifier="$LATEST",
-        MaximumRetryAttempts=1,
-    )
-    base = {**OTHERS, "Function": of_type("AWS::Lambda::Function", **FUNCTION)}
-    ids = stack.deploy({**base, "It": retries})
-    assert stack.deploy({**base, "Renamed": retries}) == ids
-    assert f"{ids['Function']}|$LATEST already exists" in stack.reasons
-    found = stack.deployed.client("lambda").get_function_event_invoke_config(
-        FunctionName=ids["Function"]
-    )
-    assert found["MaximumRetryAttempts"] == 1
-    stack.api.delete_stack(StackName=stack.name)
+    stack.delete()
+    assert url not in stack.physical(QUEUE)
 
 
 def test_an_update_is_undone_though_what_the_old_template_reads_is_gone(stack):
     ssm = stack.deployed.client("ssm")
     ssm.put_parameter(Name="/delay", Value="3", Type="String")
     reads = {"Delay": {"Type": "AWS::SSM::Parameter::Value<String>", "Default": "/delay"}}
-    queue = of_type("AWS::SQS::Queue", DelaySeconds=ref("Delay"))
-    outputs = {"It": {"Value": ref("It")}}
-    template = json.dumps({"Parameters": reads, "Resources": {"It": queue}, "Outputs": outputs})
-    stack.api.create_stack(StackName=stack.name, TemplateBody=template)
+    url = stack.deploy({"It": queue(DelaySeconds=ref("Delay"))}, {"Parameters": reads})["It"]
     ssm.delete_parameter(Name="/delay")
-    wrong = of_type("AWS::SSM::Parameter", Type="String", Value={"Fn::ImportValue": "nobody:has"})
-    plain = of_type("AWS::SQS::Queue", DelaySeconds=5)
-    url = stack.deploy({"It": plain, "Wrong": wrong})["It"]
+    wrong = parameter({"Fn::ImportValue": "nobody:has"})
+    assert stack.deploy({"It": queue(DelaySeconds=5), "Wrong": wrong})["It"] == url
     assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
-    assert asked.state(stack.deployed.client, "AWS::SQS::Queue", url)[0]["DelaySeconds"] == "3"
-    assert stack.deploy({"It": plain})["It"] == url
-    assert asked.state(stack.deployed.client, "AWS::SQS::Queue", url)[0]["DelaySeconds"] == "5"
-    stack.api.delete_stack(StackName=stack.name)
+    assert stack.delay(url) == "3"
+    assert stack.deploy({"It": queue(DelaySeconds=5)})["It"] == url
+    assert stack.delay(url) == "5"
