@@ -1,4 +1,4 @@
-"""Requests drawn from the services' models: whole ones, and the same broken in one place."""
+"""Requests drawn from the services' models, and the same broken in one place."""
 
 import copy
 import io
@@ -40,26 +40,13 @@ _CANDIDATES: Final = (
     "arn:aws:lambda:us-east-1:123456789012:code-signing-config:csc-0123456789abcdef0",
     "arn:aws:lambda:us-east-1::runtime:" + "a" * 64,
     "arn:aws:lambda:us-east-1:123456789012:capacity-provider:drawn",
-    *(
-        "AKIA" + "A" * 16,
-        "lambda:InvokeFunction",
-        "lambda.amazonaws.com",
-        "/mnt/drawn",
-        "o-abcdefghij",
-    ),
+    *("AKIA" + "A" * 16, "lambda:InvokeFunction", "lambda.amazonaws.com", "/mnt/drawn"),
+    "o-abcdefghij",
     *("12345678-1234-1234-1234-123456789012", "subnet-0123456789abcdef0", "drawn:1", "AUTO", "v1"),
 )
 """Texts of which a pattern takes one."""
 _ODD: Final = (
-    "",
-    " ",
-    "not one",
-    "ä",
-    "\x07",
-    "no/such!",
-    "x" * 3,
-    "-",
-    "@@@@ @@@@ @@@@ @@@@ @@@@ ",
+    *("", " ", "not one", "ä", "\x07", "no/such!", "x" * 3, "-", "@@@@ @@@@ @@@@ @@@@ @@@@ "),
 )
 """Texts of which a pattern refuses one."""
 

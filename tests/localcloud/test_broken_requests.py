@@ -11,6 +11,7 @@ import pytest
 
 from lifoq_localcloud.api.calls import resources
 from lifoq_localcloud.table_rules.keys import Schema
+from tests.localcloud.rows import rows
 from tests.localcloud.stored import Database
 
 SCHEMA = Schema(
@@ -26,101 +27,21 @@ ITEM: dict[str, Any] = {
     "n": {"NS": ["1", "2"]},
     "bs": {"BS": ["YQ=="]},
 }
-OF_TABLE = {"TableName": "t"}
-OF_ITEM = {**OF_TABLE, "Key": KEY}
-CONDITION = {
-    "ConditionExpression": "#a = :a OR size(m.l) > :n",
-    "ExpressionAttributeNames": {"#a": "a"},
-    "ExpressionAttributeValues": {":a": {"S": "in"}, ":n": {"N": "1"}},
-    "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-}
-UPDATE = {
-    "UpdateExpression": "SET b = b + :n REMOVE m.l[0]",
-    "ExpressionAttributeValues": {":n": {"N": "1"}},
-}
-EXPECTED = {"Expected": {"b": {"ComparisonOperator": "GE", "AttributeValueList": [{"N": "1"}]}}}
-REQUESTS: list[tuple[str, dict[str, Any]]] = [
-    ("PutItem", {**OF_TABLE, "Item": ITEM, **CONDITION, "ReturnValues": "ALL_OLD"}),
-    ("PutItem", {**OF_TABLE, "Item": ITEM, "Expected": {"a": {"Value": {"S": "in"}}}}),
-    ("GetItem", {**OF_ITEM, "ProjectionExpression": "a, m.l[0]", "ConsistentRead": True}),
-    ("GetItem", {**OF_ITEM, "AttributesToGet": ["a", "b"]}),
-    ("DeleteItem", {**OF_ITEM, **CONDITION, "ReturnConsumedCapacity": "INDEXES"}),
-    ("DeleteItem", {**OF_ITEM, **EXPECTED, "ReturnItemCollectionMetrics": "SIZE"}),
-    ("UpdateItem", {**OF_ITEM, **UPDATE, "ReturnValues": "UPDATED_NEW"}),
-    (
-        "UpdateItem",
-        {**OF_ITEM, "AttributeUpdates": {"b": {"Action": "ADD", "Value": {"N": "1"}}}, **EXPECTED},
-    ),
-    (
-        "Query",
-        {
-            **OF_TABLE,
-            "IndexName": "by-a",
-            "KeyConditionExpression": "a = :a AND b BETWEEN :n AND :m",
-            "FilterExpression": "contains(m.s, :a)",
-            "ExpressionAttributeValues": {":a": {"S": "in"}, ":n": {"N": "1"}, ":m": {"N": "9"}},
-            "ExclusiveStartKey": {**KEY, "a": {"S": "in"}, "b": {"N": "1"}},
-            "ScanIndexForward": False,
-            "Limit": 5,
-        },
-    ),
-    (
-        "Query",
-        {
-            **OF_TABLE,
-            "KeyConditions": {
-                "h": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "x"}]},
-                "r": {"ComparisonOperator": "LT", "AttributeValueList": [{"N": "5"}]},
-            },
-            "QueryFilter": {"a": {"ComparisonOperator": "NOT_NULL"}},
-            "Select": "COUNT",
-        },
-    ),
-    (
-        "Scan",
-        {
-            **OF_TABLE,
-            "ScanFilter": {
-                "a": {"ComparisonOperator": "BEGINS_WITH", "AttributeValueList": [{"S": "i"}]},
-                "b": {"ComparisonOperator": "IN", "AttributeValueList": [{"N": "1"}, {"N": "2"}]},
-            },
-            "ConditionalOperator": "OR",
-            "Segment": 0,
-            "TotalSegments": 2,
-        },
-    ),
-    (
-        "BatchGetItem",
-        {"RequestItems": {"t": {"Keys": [KEY], "ProjectionExpression": "a"}}},
-    ),
-    (
-        "BatchWriteItem",
-        {
-            "RequestItems": {
-                "t": [
-                    {"PutRequest": {"Item": {**ITEM, "r": {"N": "2"}}}},
-                    {"DeleteRequest": {"Key": KEY}},
-                ]
-            }
-        },
-    ),
-    (
-        "TransactGetItems",
-        {"TransactItems": [{"Get": {**OF_ITEM, "ProjectionExpression": "m.s"}}]},
-    ),
-    (
-        "TransactWriteItems",
-        {
-            "ClientRequestToken": "token",
-            "TransactItems": [
-                {"Put": {**OF_TABLE, "Item": {**ITEM, "r": {"N": "3"}}}},
-                {"Update": {**OF_ITEM, **UPDATE}},
-                {"Delete": {**OF_TABLE, "Key": {**KEY, "r": {"N": "4"}}}},
-                {"ConditionCheck": {**OF_TABLE, "Key": {**KEY, "r": {"N": "5"}}, **CONDITION}},
-            ],
-        },
-    ),
-]
+
+
+def filled(value: Any) -> Any:
+    """Put in place of the words ITEM and KEY what they stand for, with another range key if a
+    number follows."""
+    if isinstance(value, dict):
+        return {name: filled(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [filled(one) for one in value]
+    word, _, number = value.partition(" ") if isinstance(value, str) else ("", "", "")
+    meant = {"ITEM": ITEM, "KEY": KEY}.get(word, value)
+    return {**meant, "r": {"N": number}} if meant is not value and number else meant
+
+
+REQUESTS = [(operation, filled(call)) for operation, _, call in rows("broken_requests.txt")]
 STRANGE: tuple[Any, ...] = (None, 5, -1.5, True, "", "x", [], [{}], {}, {"S": "x"}, {"x": None})
 """Values that stand in place of a part of a request."""
 
@@ -157,7 +78,7 @@ def inside(value: Any, path: tuple[Any, ...]) -> Any:
 
 def new() -> Database:
     database = Database(t=SCHEMA)
-    database.ask("PutItem", {**OF_TABLE, "Item": ITEM})
+    database.ask("PutItem", {"TableName": "t", "Item": ITEM})
     return database
 
 
