@@ -67,7 +67,7 @@ def _role(iam: Any, name: str) -> Any:
     return (
         iam.get_role(RoleName=name)["Role"],
         iam.list_attached_role_policies(RoleName=name)["AttachedPolicies"],
-        [iam.get_role_policy(RoleName=name, PolicyName=one)["PolicyDocument"] for one in inline],
+        {one: iam.get_role_policy(RoleName=name, PolicyName=one) for one in inline},
     )
 
 

@@ -3,8 +3,8 @@
 A row of ``refused_alone.txt`` is a call that is wrong whatever there is, one of
 ``refused_by_state.txt`` a call that is wrong beside what there is: the code of AWS's error, a part
 of its sentence, and what the call has otherwise than the whole one of ``WHOLE``. A row of
-``taken.txt`` is a call at the bounds of what AWS takes. What the services' models say is drawn from
-them, in ``test_drawn_requests.py``. The second half is about templates: what a service or
+``taken.txt`` is a call at the bounds of what AWS takes. What the services' models say is in
+``test_model_rules.py``. The second half is about templates: what a service or
 CloudFormation would refuse, a stack is refused for.
 """
 
