@@ -343,7 +343,7 @@ REFUSED = {
     "more than one GSI creation or deletion": (table(), indexed(*TWO)),
     "different AttributeName: current AttributeName is ttl": (ttl("ttl"), ttl("until")),
 }
-"""What is there, and what it cannot become, by the reason that is told."""
+"""Resources, and the changes that they cannot take, by the reason that is told."""
 
 
 def test_a_change_that_cannot_be_made_fails_the_update_and_is_said(stack, subtests):
