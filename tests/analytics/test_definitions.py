@@ -7,7 +7,6 @@ import numpy as np
 import pyarrow as pa
 
 from lifoq.basics.times import iso
-from lifoq.items.change import Item
 from lifoq_analytics.answers import buckets, coverage, outlook, rankings, series, summary
 from lifoq_analytics.answers.buckets import FLOWS, LEFT, Buckets, Span
 from lifoq_analytics.answers.peak import Peak
@@ -108,43 +107,6 @@ def test_an_id_that_was_used_again_is_its_latest_task():
     )
     assert outcomes(judged(*seen, as_of=180)) == {"again": "waiting"}
     assert outcomes(judged(*seen, as_of=100)) == {}
-
-
-def test_one_can_look_back_what_happened_since_has_not_happened_yet():
-    there = (
-        item("running", "SUCCESS", firstTakenAt=20, takenAt=20, finishedAt=50),
-        item("waiting", "SUCCESS", firstTakenAt=40, takenAt=40, finishedAt=50),
-        item("later", "PENDING", enqueuedAt=31),
-        item("shed", "PENDING", expiresAt=25),
-        item("alive", "PENDING", expiresAt=35),
-    )
-    gone = (
-        item("done", "SUCCESS", **DONE),
-        item("by-operator", "PENDING"),
-        item("by-ttl", "PENDING", expiresAt=20),
-    )
-    seen = (
-        observed(*map(full_line, there), full=60),
-        observed(*(incremental_line(one["taskId"], at(45), one, None) for one in gone), since=10),
-    )
-    known = {"running": "taken", "waiting": "waiting", "shed": "shed", "alive": "waiting"}
-    known |= {"done": "succeeded", "by-ttl": "shed", "by-operator": "waiting"}
-    assert outcomes(judged(*seen, as_of=30)) == known
-    assert outcomes(judged(*seen, as_of=45))["by-operator"] == "shed"
-    assert outcomes(judged(*seen, as_of=44.999999))["by-operator"] == "waiting"
-
-
-def test_a_task_is_shed_at_its_deadline_unless_it_was_deleted_early():
-    def waits(task_id: str, deadline: float) -> Item:
-        return item(task_id, "PENDING", expiresAt=deadline)
-
-    gone = (waits("by-ttl", 20), waits("by-operator", 90))
-    found = judged(
-        observed(*(incremental_line(one["taskId"], at(45), one, None) for one in gone), since=10),
-        observed(full_line(waits("there", 30)), full_line(waits("alive", 90)), full=60),
-    )
-    known = {"by-ttl": at(20), "there": at(30), "by-operator": at(45), "alive": None}
-    assert by_task(found, "shed_at") == known
 
 
 def test_what_happens_at_the_very_moment_of_the_report_has_happened():

@@ -71,7 +71,7 @@ def test_exports_in_s3_make_a_report_in_s3_again_and_again_without_an_activated_
     assert storage.read(f"{root}/out/summary.json").decode().strip() == told.stdout.strip()
 
 
-def test_s3_that_refuses_is_told_with_the_path(bucket, report):
+def test_s3_that_refuses_is_told_with_the_path(bucket):
     bucket.delete()
     with pytest.raises(StorageError, match="s3://exports/reports/x cannot be reached"):
         storage.write("s3://exports/reports/x", b"text")

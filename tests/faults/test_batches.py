@@ -22,7 +22,6 @@ from lifoq import (
     Status,
     Store,
 )
-from lifoq.basics.host import OutOfThreads
 from lifoq.items.attempt_history import Ended
 from lifoq.items.change import Change, Item
 from lifoq.items.schema import OWN_PREFIX
@@ -31,7 +30,7 @@ from lifoq.worker.handlers.backoff import Backoff
 from lifoq.worker.handlers.outcome import TOO_LATE
 from lifoq.worker.handlers.task_id_in_logs import with_task_id
 from tests.virtual.bench import SLOW, Bench
-from tests.virtual.machine import Machine
+from tests.virtual.machine import Machine, Threadless
 
 Answer = Callable[[list[Any], list[Context]], Any]
 
@@ -418,22 +417,11 @@ def test_a_batch_that_is_stopped_is_handed_back_whole(bench):
     assert not any(bench.task(task_id).alone for task_id in ids)
 
 
-class Threadless(Machine):
-    left = 0
-
-    def spawn(self, work: Callable[[], None], name: str) -> None:
-        if self.left == 0:
-            raise OutOfThreads("can't start new thread")
-        self.left -= 1
-        super().spawn(work, name)
-
-
 @pytest.mark.parametrize("threads", [2, 8, 29])
 def test_a_process_without_threads_runs_the_part_of_a_batch_that_has_them(bench, threads):
     calls = register(bench, batch=20, batch_wait=0)
     ids = bench.put_many("mail", 20)
-    machine = Threadless("poor", bench.scheduler)
-    machine.left = threads
+    machine = Threadless("poor", bench.scheduler, threads=threads)
     with pytest.raises(ProcessUnusable, match="no thread can be started"):
         bench.processor(machine).run()
     assert bench.statuses(ids)["SUCCESS"] == sum(calls.sizes)

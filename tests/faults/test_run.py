@@ -2,7 +2,6 @@
 virtual time."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ from lifoq import (
     Status,
     StoreUnavailable,
 )
-from lifoq.basics.host import MICROSECONDS, OutOfThreads
+from lifoq.basics.host import MICROSECONDS
 from lifoq.errors import ItemTooLarge
 from lifoq.items import transitions
 from lifoq.items.attempt_history import Ended
@@ -36,7 +35,7 @@ from lifoq.worker.backlog.poller import Poller
 from lifoq.worker.gates.gates import Gates
 from lifoq.worker.run.attempt_and_messages import Attempt
 from tests.virtual.bench import SLOW, Bench
-from tests.virtual.machine import Machine
+from tests.virtual.machine import Machine, Threadless
 
 # Slow calls
 
@@ -319,24 +318,11 @@ def test_a_type_whose_slots_all_hang_makes_the_process_unusable_and_the_others_g
     assert unusable.value.report.succeeded == 50
 
 
-class Threadless(Machine):
-    """Gives no thread from the so many-th on."""
-
-    left = 1_000
-
-    def spawn(self, work: Callable[[], None], name: str) -> None:
-        if self.left == 0:
-            raise OutOfThreads("can't start new thread")
-        self.left -= 1
-        super().spawn(work, name)
-
-
 @pytest.mark.parametrize("threads", [0, 1, 5])
 def test_a_process_without_threads_says_so_and_loses_no_task(bench, threads):
     bench.handle("a", 1)
     ids = bench.put_many("a", 20)
-    machine = Threadless("poor", bench.scheduler)
-    machine.left = threads
+    machine = Threadless("poor", bench.scheduler, threads=threads)
     with pytest.raises(ProcessUnusable, match="no thread can be started") as unusable:
         bench.processor(machine).run()
     report: RunReport = unusable.value.report

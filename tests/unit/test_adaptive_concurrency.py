@@ -99,14 +99,6 @@ def test_times_that_do_not_vary_show_the_capacity(servers):
     assert downstream.mean_time(100) <= 1.3
 
 
-@pytest.mark.parametrize("servers", [4, pytest.param(16, marks=pytest.mark.prove)])
-def test_exponential_times_hide_the_capacity_no_more_than_their_noise_does(servers):
-    downstream = Downstream(servers, exponential())
-    downstream.passes(300)
-    assert downstream.throughput(400) >= 0.8 * servers
-    assert downstream.mean_time(400) <= 1.7
-
-
 @pytest.mark.parametrize("seed", ["one", pytest.param("two", marks=pytest.mark.prove)])
 def test_the_first_search_grows_as_fast_as_slow_start_though_times_vary(seed):
     downstream = Downstream(64, exponential(seed))
@@ -150,17 +142,6 @@ def test_where_all_time_out_one_is_tried_at_a_time_and_afterwards_as_many_as_bef
     assert downstream.throughput(100) >= 0.9 * 8
 
 
-def test_where_all_time_out_from_the_first_on_one_is_tried_at_a_time():
-    downstream = Downstream(8, fixed)
-    downstream.laws[0].begin_with(16)
-    downstream.timeout = 0.5
-    downstream.passes(40)
-    assert downstream.laws[0].limit(downstream.now) <= 2
-    downstream.timeout = float("inf")
-    downstream.passes(150)
-    assert downstream.throughput(100) >= 0.9 * 8
-
-
 @pytest.mark.parametrize(
     "seeds",
     [("one",), pytest.param(("two", "three", "four"), marks=pytest.mark.prove)],
@@ -175,21 +156,9 @@ def test_workers_that_share_a_downstream_do_not_push_one_another_up(seeds):
     assert sum(times) / len(times) <= 1.6
 
 
-SHARED_SPEEDS = list(
-    itertools.product((3, 12), ("fixed", "exponential", "Weibull"), ("shared", "degrading"))
-)
-SOME_SPEEDS = [(12, "Weibull", "shared"), (3, "Weibull", "degrading")]
-
-
-@pytest.mark.parametrize(
-    ("capacity", "law", "kind"),
-    [  # both kinds, and the times that vary most
-        pytest.param(*case, marks=() if case in SOME_SPEEDS else pytest.mark.prove)
-        for case in SHARED_SPEEDS
-    ],
-)
-def test_where_tasks_share_a_speed_the_number_stays_near_the_capacity(kind, law, capacity):
-    backlog = Backlog(KINDS[kind](capacity), times(law, "one"), [CapacitySearch(MOST)])
+@pytest.mark.parametrize(("capacity", "kind"), [(12, "shared"), (3, "degrading")])
+def test_where_tasks_share_a_speed_the_number_stays_near_the_capacity(kind, capacity):
+    backlog = Backlog(KINDS[kind](capacity), times("Weibull", "one"), [CapacitySearch(MOST)])
     backlog.passes(200)
     window = backlog.passes(300)
     assert window.throughput >= 0.75 * capacity

@@ -267,49 +267,32 @@ def claim_key(world):
     world.claimed.keys["k"] = (1, 0)
 
 
+def nothing(_world):
+    pass
+
+
+TOKENS = Rate(60, per="minute", of="tokens")
+WEIGHED = {"weight": "tokens"}
+SHARED_UNITS = {"settings": {"shared_limits": True}, "units_in_flight": 3_000, **WEIGHED}
 SITUATIONS = [
     ("run_over", {}, lambda w: setattr(w, "over", "its time is over"), {}, "claims no more"),
     ("time_left", {}, lambda w: w.host.advance(90), {}, "less time left"),
-    (
-        "too_many_unsettled",
-        {},
-        lambda w: setattr(w.claimed, "calls_not_settled", 99),
-        {},
-        "written slowly",
-    ),
+    ("too_many_unsettled", {}, settle_none, {}, "written slowly"),
     ("slots", {"settings": {"in_flight": 2}}, fill_slots, {}, "the worker is at its limit: 2 of 2"),
     ("slots", {"in_flight": 1}, fill_slots, {}, "task type a is at its limit: 1 of 1"),
     ("rate", {"rate_limit": 3}, fill_slots, {}, "task type a starts 3 tasks per second"),
-    (
-        "rate",
-        {"rate_limit": (9, Rate(60, per="minute", of="tokens")), "weight": "tokens"},
-        fill_slots,
-        {},
-        "task type a starts 60 tokens per minute, and no more",
-    ),
-    (
-        "units_in_flight",
-        {"units_in_flight": 3, "weight": "tokens"},
-        fill_slots,
-        {},
-        "task type a is at its limit: 3 of 3 tokens at work",
-    ),
-    (
-        "unit_quota",
-        {"settings": {"shared_limits": True}, "units_in_flight": 3_000, "weight": "tokens"},
-        lambda _w: None,
-        {"weight": 1_200},
-        "over all workers; this worker's part of it has no room for 1,200 tokens",
-    ),
+    ("rate", {"rate_limit": (9, TOKENS), **WEIGHED}, fill_slots, {}, "starts 60 tokens per minute"),
+    ("units_in_flight", {"units_in_flight": 3, **WEIGHED}, fill_slots, {}, "3 of 3 tokens at work"),
+    ("unit_quota", SHARED_UNITS, nothing, {"weight": 1_200}, "has no room for 1,200 tokens"),
     ("cooldown", {"cooldown": 9}, fail_one, {}, "has just failed: none starts for 9 s"),
-    ("hours", {"hours": "00:00-00:01 Asia/Tokyo"}, lambda _w: None, {}, "00:00-00:01 Asia/Tokyo"),
+    ("hours", {"hours": "00:00-00:01 Asia/Tokyo"}, nothing, {}, "00:00-00:01 Asia/Tokyo"),
     ("suspected_poison", {}, poison, {"suspected_poison": True}, "one by one"),
     ("key_slots", {"per_key": 1}, hold_key, {"key": "k"}, "its key k is busy"),
     ("key_rate", {"rate_per_key": 2}, claim_key, {"key": "k"}, "starts 2 tasks per second"),
-    ("known_type", {}, lambda _w: None, {"task_type": "b"}, "no handler for task type b"),
+    ("known_type", {}, nothing, {"task_type": "b"}, "no handler for task type b"),
     ("already_claimed_or_refused", {}, lambda w: w.claimed.ids.add("t"), {}, "has it already"),
-    ("expired", {}, lambda _w: None, {"expires_at": 1}, "its deadline is over"),
-    ("damaged", {}, lambda _w: None, {"damage": "taskKey is not a string"}, "taskKey is not"),
+    ("expired", {}, nothing, {"expires_at": 1}, "its deadline is over"),
+    ("damaged", {}, nothing, {"damage": "taskKey is not a string"}, "taskKey is not"),
 ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
-from lifoq.basics.host import Stamps, SteadyClock, microseconds
+from lifoq.basics.host import OutOfThreads, Stamps, SteadyClock, microseconds
 from tests.virtual.scheduler import Crashed, Scheduler, Strand
 
 
@@ -104,6 +104,20 @@ class Machine:
         """Crashed, where it is not."""
         if not self._power.on:
             raise Crashed
+
+
+class Threadless(Machine):
+    """Gives so many threads, and no more."""
+
+    def __init__(self, name: str, scheduler: Scheduler, *, threads: int) -> None:
+        super().__init__(name, scheduler)
+        self._threads = threads
+
+    def spawn(self, work: Callable[[], None], name: str) -> None:
+        if self._threads == 0:
+            raise OutOfThreads("can't start new thread")
+        self._threads -= 1
+        super().spawn(work, name)
 
 
 class Mailbox:
