@@ -79,15 +79,6 @@ def test_a_full_batch_begins_at_once_newest_first_and_the_rest_when_its_first_ha
     assert [bench.task(task_id).attempts for task_id in ids] == [1] * 10
 
 
-def test_what_comes_while_a_batch_waits_goes_with_it(bench):
-    calls = register(bench)
-    bench.put("mail", "first")
-    bench.beside(lambda: bench.put("mail", "second"), at=0.1)
-    bench.run()
-    assert calls.payloads == [["second", "first"]]
-    assert calls.begun[0][0] == pytest.approx(0.2, abs=0.02)
-
-
 def test_without_a_wait_a_batch_takes_what_is_there(bench):
     calls = register(bench, batch_wait=0)
     bench.put_many("mail", 3)
@@ -159,14 +150,6 @@ def test_a_batch_takes_one_slot_and_one_start_of_a_rate(bench):
     assert [later - one >= 2 for one, later in zip(begun, begun[2:], strict=False)] == [True] * 2
 
 
-def test_no_more_of_a_key_are_in_a_batch_than_may_be_taken(bench):
-    calls = register(bench, per_key=1, batch_wait=0)
-    bench.queue.put_many([NewTask(task_type="mail", payload=n, key=f"k{n % 3}") for n in range(9)])
-    assert bench.run().succeeded == 9
-    assert all(len({n % 3 for n in payloads}) == len(payloads) for payloads in calls.payloads)
-    assert calls.payloads[0] == [8, 7, 6]
-
-
 def test_calls_whose_outcomes_are_not_written_yet_count_as_one_each_however_many_tasks(bench):
     bench.table.slow["SUCCESS"] = 10**6
     calls = register(bench, batch=10, batch_wait=0)
@@ -176,14 +159,6 @@ def test_calls_whose_outcomes_are_not_written_yet_count_as_one_each_however_many
 
 
 # Claims
-
-
-def test_a_task_that_another_worker_takes_first_is_missing_and_the_others_run(bench):
-    calls = register(bench)
-    ids = bench.put_many("mail", 25)
-    bench.beside(lambda: bench.queue.store.claim(ids[7], claim_id="other", lease=30), at=0.004)
-    report = bench.run()
-    assert (report.claimed, report.succeeded, calls.sizes) == (24, 24, [24])
 
 
 def test_a_claim_that_is_answered_late_keeps_the_others_for_a_second_and_is_handed_back(bench):
@@ -404,17 +379,6 @@ def test_a_batch_whose_process_dies_leaves_suspects_that_run_one_by_one(bench):
     begun = [at for at, _ in calls.begun[1:]]
     assert all(later - one >= 0.05 for one, later in pairwise(begun))
     assert bench.statuses(ids) == {"SUCCESS": 6}
-
-
-def test_a_batch_that_is_stopped_is_handed_back_whole(bench):
-    register(bench, seconds=1_000)
-    ids = bench.put_many("mail", 25)
-    processor = bench.processor(task_timeout=2_000)
-    bench.beside(lambda: processor.stop(grace=1), at=1)
-    processor.serve()
-    assert bench.statuses(ids) == {"PENDING": 25}
-    assert {bench.task(task_id).attempts for task_id in ids} == {0}
-    assert not any(bench.task(task_id).alone for task_id in ids)
 
 
 @pytest.mark.parametrize("threads", [2, 8, 29])

@@ -31,6 +31,8 @@ DAMAGES: dict[str, tuple[dict[str, Any], str]] = {
     "deadline is beyond time": ({"expiresAt": 10**30}, "expiresAt is 1000000"),
     "attempts are a fraction": ({"attempts": Decimal("0.5")}, "attempts"),
     "attempts are below zero": ({"attempts": -5}, "attempts is -4"),
+    "no attempts at all": ({"maxAttempts": 0}, "maxAttempts is 0, which is no such number"),
+    "no time at all": ({"preview": {"timeout": 0}}, "timeout is 0, which is no such number"),
     "never enqueued": ({"enqueuedAt": None}, "enqueuedAt is missing"),
     "preview is no map": ({"preview": "headStart"}, "preview is not a map"),
     "head start is text": ({"preview": {"headStart": "5"}}, "headStart is not a whole number"),

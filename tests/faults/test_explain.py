@@ -169,15 +169,6 @@ def test_what_does_not_wait_tells_what_became_of_it(queue, host, past):
     assert "a worker or the sweep lets it in at once" in queue.explain("delayed").summary
 
 
-def test_however_many_newer_tasks_wait_few_are_counted():
-    queue = Queue.in_memory()
-    queue.put("a", task_id="t")
-    queue.put_many([NewTask(task_type="a")] * 1_200)
-    a_worker_tells(queue)
-    assert "at least 1,000 newer tasks stand before it" in queue.explain("t").summary
-    assert "at least 1,000 tasks wait" in queue.explain().summary
-
-
 def test_an_item_keeps_the_reasons_of_few_workers_and_a_release_before_reads_it():
     hold = Hold(gate="slots", says="it is full", since=1)
     notes = [replace(WORKER, worker=f"w{n}", at=START + n, held=(hold,)) for n in range(9)]

@@ -105,10 +105,11 @@ def test_a_run_passes_over_types_that_are_done_elsewhere_and_fails_unknown_ones_
     bench.handle("long", timeout=3 * HOUR)
     processor = bench.processor(types_elsewhere=frozenset({"long"}), unknown_types="fail")
     long, short = bench.put_many("long", 12), bench.put_many("short", 3)
-    unknown = bench.put("nobody's")
+    unknown = bench.put("nobody's", max_attempts=5)
     bench.put("long", delay=0.5)
     report = processor.run()
     assert (report.succeeded, report.failed, report.remaining) == (3, 1, False)
     assert bench.statuses(long) == {"PENDING": 12}
     assert bench.statuses([*short, unknown]) == {"SUCCESS": 3, "FAILURE": 1}
-    assert "deploy one and redrive" in str(bench.task(unknown).error)
+    failed = bench.task(unknown)
+    assert (failed.attempts, "deploy one and redrive" in str(failed.error)) == (1, True)

@@ -87,23 +87,6 @@ def test_a_task_that_is_waited_for_and_goes_away_lets_the_others_start(bench, de
     assert began["light"] <= (2.6 if deadline == 1.0 else 5.6)  # the first has ended by then
 
 
-def test_units_at_work_are_never_more_than_the_limit(bench):
-    inside = most = 0
-
-    def work(payload: int, _context: Any) -> None:
-        nonlocal inside, most
-        inside += payload
-        most = max(most, inside)
-        bench.sleep(1 + payload / 1_000)
-        inside -= payload
-
-    bench.registry.task("ask", weight="tokens", units_in_flight=2_000)(work)
-    for weight in (200, 700, 1_100, 1_900):
-        arrive(bench, every=0.7, weight=weight)
-    report = bench.run(window=60, in_flight=50, linger=9)
-    assert (most, report.failed) == (2_000, 0)
-
-
 def test_a_task_above_the_whole_limit_fails_with_a_sentence_and_can_be_redriven(bench):
     bench.handle("ask", weight="tokens", rate_limit=Rate(600, per="minute", of="tokens"))
     too_heavy, others = bench.put("ask", weight=601), bench.put_many("ask", 3)
@@ -168,13 +151,6 @@ def test_a_type_without_weight_has_no_true_weight_to_tell(bench):
     bench.put("plain", weight=9)
     bench.run()
     assert told == ["weighed() is for task types with weight: give weight, and a limit"]
-
-
-def test_a_rate_per_minute_is_kept_over_all_workers_too(bench):
-    bench.handle("ask", rate_limit=Rate(120, per="minute"))
-    bench.put_many("ask", 50)
-    bench.run(window=10, shared_limits=True)
-    assert 19 <= len(bench.begun) <= 22
 
 
 @pytest.mark.parametrize("workers", [0, 3])

@@ -4,8 +4,6 @@ import pytest
 
 from lifoq import Backoff, InvalidInput, Status
 from lifoq.basics.host import microseconds
-from lifoq.items.change import Change
-from lifoq.items.schema import Attribute
 
 FAST = {"window": 30, "task_timeout": 20}
 
@@ -54,12 +52,6 @@ def test_the_sweep_counts_a_lost_lease_as_the_task_says_also_of_a_type_without_h
     assert bench.task(task_id).status is becomes
 
 
-def test_a_task_of_an_unknown_type_that_is_to_fail_does_so_at_once_whatever_it_says(bench):
-    task_id = bench.put("nobody's", max_attempts=5)
-    assert bench.run(unknown_types="fail", **FAST).failed == 1
-    assert bench.task(task_id).attempts == 1
-
-
 @pytest.mark.parametrize(
     ("of_type", "own", "takes", "ends"),
     [
@@ -98,16 +90,6 @@ def test_who_debugs_a_task_is_not_stopped_by_the_time_that_it_says(bench):
     assert bench.task(task_id).status is Status.SUCCESS
 
 
-def test_a_run_that_is_cut_short_claims_no_task_whose_time_is_longer_than_what_is_left(bench):
-    bench.handle("a", 1, timeout=2)
-    short, long = bench.put("a", "short"), bench.put("a", "long", timeout=15)
-    bench.run(time_limit=10, **FAST)
-    assert bench.statuses([short, long]) == {"SUCCESS": 1, "PENDING": 1}
-    assert bench.task(long).history == ()  # it was not claimed and handed back
-    bench.run(time_limit=60, **FAST)
-    assert bench.task(long).status is Status.SUCCESS
-
-
 def test_a_time_limit_in_which_no_task_of_any_type_could_start_is_refused_with_the_sum(bench):
     bench.run(time_limit=0.1)  # without a handler nothing is to start
     bench.handle("a"), bench.handle("long", timeout=55)
@@ -117,18 +99,6 @@ def test_a_time_limit_in_which_no_task_of_any_type_could_start_is_refused_with_t
         bench.run(time_limit=60, **settings)
     assert bench.run(time_limit=60.1, **settings).remaining, "the type with the shorter time may"
     assert bench.run(time_limit=65.1, **settings).succeeded == 1
-
-
-@pytest.mark.parametrize("wrong", [{"maxAttempts": 0}, {"preview": {"timeout": 0}}])
-def test_a_number_below_one_is_damage(bench, wrong):
-    bench.handle("a")
-    task_id = bench.put("a")
-    change = Change(when=(), set={Attribute(name): value for name, value in wrong.items()})
-    bench.table.update(task_id, change)
-    bench.run(**FAST)
-    item = bench.table.get(task_id)
-    assert item[Attribute.TASK_STATUS] == Status.FAILURE
-    assert "is 0, which is no such number" in str(item[Attribute.ERROR])
 
 
 def test_a_task_that_expired_ahead_falls_back_with_its_own_time(bench):

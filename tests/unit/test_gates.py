@@ -353,14 +353,6 @@ def registry_of(**terms):
     return registry
 
 
-def test_two_gates_at_a_time_are_told_in_the_order_of_the_table():
-    world = World(per_key=1, settings={"in_flight": 1})
-    fill_slots(world)
-    hold_key(world)
-    assert [name for name, _ in world.reasons(row(key="k"))] == ["key_slots", "slots"]
-    assert World().reasons() == []
-
-
 def test_a_batch_waits_until_it_is_full_or_its_first_has_waited_for_long_enough():
     world = World(batch=3, batch_wait=5)
     now = world.host.now()
@@ -558,57 +550,6 @@ def test_an_answer_that_a_later_renewal_has_overtaken_is_not_used(store, host):
     first.renewals.take_answer(answer)
     second.take_renewals()
     assert (first.starts(), second.starts()) == (2, 2)
-
-
-def renew_each(host, *sharers):
-    """Let two renewals of each pass, while a task waits at each: at the second, one insists."""
-    for _ in range(2):
-        host.advance(RENEW_EVERY)
-        for sharer in sharers:
-            sharer.take_renewals()
-
-
-def test_the_life_of_a_quota_is_as_the_gate_tells_it(store, host):
-    """The numbers are those of ``quota_protocol/worker_quota.py``, step by step."""
-    a, b = Sharer(store, host, in_flight=10, here=8), Sharer(store, host, in_flight=10)
-    (quota_a,), (quota_b,) = a.quotas, b.quotas
-    others = [a.gates.enter(row("b"), host.monotonic()) for _ in range(4)]
-    # 1: four slots are free, and a task asks for more.
-    assert a.enter() is None
-    assert a.gates.awaits_answer("a", host.monotonic())
-    # 2
-    a.take_renewals()
-    assert (quota_a.state.has.slots, quota_a.state.wants.slots) == (4, 4)
-    inside_a = enter_all(a.gates, host, 9)
-    assert len(inside_a) == 4
-    # 4: B gets the six that are free; then A wants eight, and each may have five.
-    assert b.enter() is None
-    b.take_renewals()
-    assert quota_b.state.has.slots == 6
-    inside_b = enter_all(b.gates, host, 9)
-    assert len(inside_b) == 6
-    for passed in others:
-        passed.leave(HowItLeft())
-    a.take_renewals()
-    assert quota_a.state.wants.slots == 8
-    renew_each(host, a, b)
-    assert (quota_b.state.has.slots, quota_b.state.fair.slots) == (6, 5)
-    inside_b.pop().leave(HowItLeft())
-    assert b.enter() is None
-    renew_each(host, b, a)
-    assert (quota_b.state.has.slots, quota_a.state.has.slots) == (5, 5)
-    # 5: for longer than a second, one task at a time.
-    for passed in inside_a:
-        passed.leave(HowItLeft())
-    for _ in range(5):
-        a.enter().leave(HowItLeft())
-        host.advance(RENEW_EVERY)
-        for renewal in a.due():
-            a.renewals.take_answer(renewal())
-    assert quota_a.state.has.slots == 1
-    # 6: no renewal reaches the table any more.
-    host.advance(QUOTA_LASTS)
-    assert a.enter() is None
 
 
 def test_what_is_not_in_use_at_the_end_of_a_run_goes_back_though_it_was_a_moment_ago(store, host):

@@ -87,12 +87,6 @@ def test_a_new_process_begins_where_the_last_one_ended_with_no_read_and_no_write
     assert worked(table, seconds=3).most == pytest.approx(row.tasks, rel=0.3)
 
 
-def test_a_note_that_cannot_be_read_does_no_harm():
-    for text in ("{", "[1]", '[{"worker": 1}]'):
-        assert found_limits.of({"result": text}) == []
-    assert found_limits.of(None) == []
-
-
 def row(worker, tasks, *, seconds_ago=1.0, ended=False, name="a"):
     at = NOW - int(seconds_ago * MICROSECONDS)
     return FoundLimit(worker=worker, task_type=name, tasks=tasks, most=64, at=at, ended=ended)
