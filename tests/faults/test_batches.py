@@ -27,7 +27,6 @@ from lifoq.items.change import Change, Item
 from lifoq.items.schema import OWN_PREFIX
 from lifoq.store.memory_table import MemoryTable
 from lifoq.worker.handlers.backoff import Backoff
-from lifoq.worker.handlers.outcome import TOO_LATE
 from lifoq.worker.handlers.task_id_in_logs import with_task_id
 from tests.virtual.bench import SLOW, Bench
 from tests.virtual.machine import Machine, Threadless
@@ -300,14 +299,6 @@ def test_the_handler_of_one_task_has_nothing_to_answer_but_by_its_return(bench):
     task_id = bench.put("a")
     bench.run(max_attempts=1)
     assert "for handlers with batch" in bench.task(task_id).error.message
-
-
-def test_a_retry_that_comes_too_late_for_the_deadline_ends_its_task_alone(bench):
-    register(bench, answer=lambda payloads, _: [Retry(after=60)] * len(payloads))
-    brief, long = bench.put("mail", deadline=30), bench.put("mail")
-    bench.run(linger=0)
-    assert bench.task(long).status is Status.DELAYED
-    assert bench.task(brief).error.message.startswith(TOO_LATE)
 
 
 # Time, leases, cancelling

@@ -30,21 +30,6 @@ def busiest(begun: list[tuple[float, Any]], seconds: float) -> int:
     )
 
 
-def test_requests_and_tokens_a_minute_hold_together(bench):
-    requests, tokens = Rate(120, per="minute"), Rate(60_000, per="minute", of="tokens")
-    bench.handle("ask", 1, weight="tokens", rate_limit=(requests, tokens))
-    arrive(bench, every=0.2, weight=250)
-    bench.run(window=62, linger=9)
-    assert 118 <= sum(1 for at, _ in bench.begun if at <= 60) <= 123  # tokens are left over
-    bench.begun.clear()
-    heavy = Bench(seed=1)
-    heavy.handle("ask", 1, weight="tokens", rate_limit=(requests, tokens))
-    arrive(heavy, every=0.2, weight=2_000)
-    heavy.run(window=75, linger=9)
-    # A second's worth may have been spared, and the last of them may owe its weight.
-    assert 58_000 <= busiest(heavy.begun, 60) <= 60_000 + 1_000 + 2_000
-
-
 HEAVY_PUT = 15.05
 """The second at which a heavy task is put."""
 

@@ -158,7 +158,7 @@ SAID = {
     "Stalled, Overloaded": {"stalled": True, "shed_lately": 528},
     "Paused, Failing": {"paused": True, "stalled": True, "failed_lately": 9},
 }
-"""Of a queue that is flooded."""
+"""A queue that is flooded is told so."""
 SAID_OF_FEW = {
     "Failing, Without a worker": {"live": 1, "failed_lately": 1_515} | MISTYPED,
     "Failing, Overloaded until 40 s ago": {

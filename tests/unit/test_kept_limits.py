@@ -2,13 +2,11 @@
 with others."""
 
 import heapq
-from dataclasses import asdict
 
 import pytest
 
 from benchmarks.world import TYPE, Table, World
 from lifoq import Lifetimes, WorkerSettings
-from lifoq.basics import jsontext
 from lifoq.basics.host import MICROSECONDS
 from lifoq.health import found_limits, pressure
 from lifoq.health.found_limits import FoundLimit, TypeLimit
@@ -123,12 +121,3 @@ def test_a_note_keeps_the_rows_of_workers_at_work_and_the_last_of_each_type():
         TypeLimit(task_type="a", tasks=13, most=128, workers=2, at=NOW),
         TypeLimit(task_type="b", tasks=2, most=64, workers=1, at=NOW - 800 * MICROSECONDS),
     )
-
-
-def test_a_note_keeps_the_rows_of_a_later_release_and_drops_a_damaged_row_alone():
-    later, damaged = asdict(row("later", 7)), asdict(row("damaged", 7))
-    rows = [{**later, "of_later": 1}, {**damaged, "tasks": "7"}, {"worker": "w"}, 1]
-    before = found_limits.of({"result": jsontext.encode(rows, "rows")})
-    assert before == [row("later", 7)]
-    text = found_limits.encoded([row("own", 5, seconds_ago=0)], before=before, now=NOW)
-    assert [one.worker for one in found_limits.of({"result": text})] == ["own", "later"]

@@ -7,8 +7,10 @@ from dataclasses import asdict, dataclass, field
 import pytest
 
 from lifoq.basics import records
+from lifoq.health.found_limits import FoundLimit
 from lifoq.health.pressure import Starts
 from lifoq.health.sweep_note import Note
+from lifoq.health.worker_notes import WorkerNote
 from lifoq.operating.deployment import Deployment
 from lifoq.operating.pause_note_in_table import PauseNote
 
@@ -37,6 +39,8 @@ EVERY = [
     PauseNote(by="lifoq pause", who="ada", at=7, passing=True),
     Starts(seconds=1, number=2, wait=None, at=3),
     Starts(seconds=1.5, number=2, wait=4, at=3),
+    FoundLimit(worker="w", task_type="a", tasks=7, most=64, at=3, ended=False),
+    WorkerNote(worker="w", since=1, place="p", release="9", slots=4, at=10),
 ]
 
 

@@ -4,10 +4,8 @@ import random
 import re
 
 from lifoq import Queue, Registry, WorkerSettings
-from lifoq.basics import jsontext
 from lifoq.health import worker_notes
 from lifoq.health.pressure import NOTE
-from lifoq.health.worker_notes import WorkerNote
 from lifoq.items.schema import Attribute
 from lifoq.operating.workers import Workers, find_workers
 from lifoq.testing.hosts import ManualHost
@@ -63,13 +61,3 @@ def test_an_item_that_cannot_be_read_names_no_worker():
         assert worker_notes.of({Attribute.CHECKPOINT: text}) == []
     assert worker_notes.of(queue.store.table.get(NOTE)) == []
     assert [worker_notes.worker_of(one) for one in (None, "c", ":c", "w:c")] == [None] * 3 + ["w"]
-
-
-def test_a_worker_keeps_the_notes_of_a_later_release_and_drops_a_damaged_row_alone():
-    told = {"since": 1, "place": "p", "release": "9", "slots": 4, "at": 10}
-    rows = [{"worker": "later", **told, "of_later": [1]}, {"worker": "damaged", **told, "at": "x"}]
-    before = worker_notes.of({Attribute.CHECKPOINT: jsontext.encode([*rows, 7], "rows")})
-    assert before == [WorkerNote(worker="later", **told)]
-    own = WorkerNote(worker="own", **{**told, "at": 11})
-    text = worker_notes.encoded(own, before=before)
-    assert worker_notes.of({Attribute.CHECKPOINT: text}) == [own, *before]
