@@ -320,7 +320,7 @@ def test_what_scheduler_refuses_is_told_in_a_sentence(in_moto):
             QueueMisconfigured,
             "refuses the schedule: The execution role",
         ),
-        ("ThrottlingException", StoreUnavailable, "ThrottlingException: said so"),
+        ("ThrottlingException", StoreUnavailable, "schedule 'a': CreateSchedule: Thrott"),
     ):
         group._client = Refusing(scheduler, create_schedule=[code])
         with pytest.raises(error, match=told):
