@@ -2,6 +2,7 @@
 
 import itertools
 
+from lifoq.basics.clock import CLOCKS_APART
 from lifoq.basics.host import MICROSECONDS
 from lifoq.items.key_limit import KeyLimit
 from lifoq.store import key_starts_seen
@@ -156,3 +157,16 @@ def test_the_starts_of_keys_that_are_remembered_have_a_bound(monkeypatch):
         starts.saw(("a", key), host.now(), interval=MICROSECONDS, now=host.now())
     known = [starts.free_at(("a", key)) - host.monotonic() for key in ("k2", "k3")]
     assert (starts.free_at(("a", "k1")), known) == (0, [MICROSECONDS, MICROSECONDS])
+
+
+def test_the_stamp_of_a_start_tells_when_the_next_one_may_be_asked_for():
+    host = ManualHost()
+    starts, now = KeyStarts(host), host.now()
+    for key, stamp, left in (
+        ("just", now, 60),
+        ("before", now - 30 * MICROSECONDS, 30 + CLOCKS_APART + START_WITHIN),
+        ("long ago", now - 600 * MICROSECONDS, 0),
+        ("damaged", "x", 60),
+    ):
+        starts.saw(("a", key), stamp, interval=60 * MICROSECONDS, now=now)
+        assert starts.free_at(("a", key)) - host.monotonic() == left * MICROSECONDS, key
