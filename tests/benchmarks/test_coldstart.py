@@ -1,8 +1,7 @@
 """A function's start has a ceiling, so that what it loads does not grow unnoticed.
 
 The ceilings are bytes of code and numbers of files, since they do not depend on the machine.
-Docstrings and comments do not count: nobody should save words for the sake of a start. One time is
-measured, against that of boto3 in the same run, with a wide margin.
+Docstrings and comments do not count: nobody should save words for the sake of a start.
 """
 
 import ast
@@ -29,11 +28,6 @@ CEILINGS = {
 }
 """Bytes of code and files, some five per cent above what they are. Lambda's asset folder is
 read-only: Python compiles what it imports from there at every start."""
-TIMES_BOTO3 = 1.4
-"""From 1.23 to 1.30 in repeated runs on a quiet machine, in November 2026."""
-FEWEST_PAIRS, MOST_PAIRS = 3, 12
-"""Starts of each kind. On a shared machine a start takes up to half as long again, so more are made
-until the shortest of both have met a quiet moment."""
 EVERYTHING = {
     Variable.TARGETS: encode(
         {
@@ -97,15 +91,3 @@ def test_a_start_with_everything_switched_on_imports_these_packages(sandbox, fun
     found = sandbox.start(function, variables=EVERYTHING)
     assert {*found["packages"]} == PACKAGES
     assert not found["reads_boto3"]
-
-
-@pytest.mark.prove
-def test_a_start_takes_no_more_than_boto3_and_its_clients_would_by_a_wide_margin(sandbox):
-    own, boto3 = [], []
-    while len(own) < FEWEST_PAIRS or (
-        len(own) < MOST_PAIRS and min(own) >= TIMES_BOTO3 * min(boto3)
-    ):
-        boto3.append(sandbox.start("boto3", *SERVICES["process_tasks"])["processor_ms"])
-        own.append(sandbox.start("process_tasks")["processor_ms"])
-
-    assert min(own) < TIMES_BOTO3 * min(boto3)

@@ -1,29 +1,22 @@
 """Each benchmark measures what it says: its queues, its model of theory, and who is compared."""
 
-import math
-import random
 from functools import partial
 from typing import Any
 
 import pytest
 
 from benchmarks.backlog.__main__ import mountain, waiting
-from benchmarks.bare import NAME, ground
-from benchmarks.batches import __main__ as batches
-from benchmarks.capacity.downstream import services
 from benchmarks.capacity.laws import fixed
 from benchmarks.capacity.trial import Setup, run
 from benchmarks.freshness.barrier import PageBarrier
-from benchmarks.goodput import classes, theory
+from benchmarks.goodput import theory
 from benchmarks.goodput.__main__ import NEWEST, best
 from benchmarks.goodput.steady import simulate
-from benchmarks.goodput.theory import LAWS, PATIENCE
+from benchmarks.goodput.theory import LAWS
 from benchmarks.model_answers.crowd import PART, STAND_IN, User
 from benchmarks.model_answers.line import Line, line
 from benchmarks.model_answers.with_lifoq import HEARTBEAT, with_lifoq
-from benchmarks.processor.__main__ import race
-from benchmarks.producer.__main__ import Producer
-from benchmarks.world import Table, World, poisson
+from benchmarks.world import Table, World
 from lifoq import Lifetimes, WorkerSettings
 from lifoq.basics.host import SYSTEM
 from lifoq.store.memory_table import MemoryTable
@@ -60,14 +53,6 @@ def test_freshness_the_worker_beside_it_works_off_its_page_before_it_sees_what_i
     assert order == ["old 3", "old 2", "old 1", "new", "old 0"]
 
 
-@pytest.mark.prove
-def test_batches_the_downstream_does_as_much_as_its_calls_take_time_for():
-    single = batches.trial("one task a call", 10.0, length=20)
-    call = batches.CALL + batches.EACH + 2 * batches.ANSWER  # with a poll and a claim
-    assert single.per_second == pytest.approx(batches.CALLS / call, rel=0.02)
-    assert batches.trial("batch=25, batch_wait=0.2", 2.0, length=20).share == 1
-
-
 def test_model_answers_a_user_who_leaves_costs_what_was_said_until_it_was_known():
     def spent(serve: Any) -> list[int]:
         question = STAND_IN.Question(prompt=500, answer=500)  # takes 10.5 s
@@ -86,15 +71,6 @@ def test_model_answers_a_user_who_leaves_costs_what_was_said_until_it_was_known(
     assert 725 <= broken_off <= 725 + 50 * (HEARTBEAT + PART)
 
 
-@pytest.mark.parametrize("load", [0.8, 0.95, 1.1, 2.0])
-def test_goodput_without_a_deadline_the_transform_of_the_busy_period_gives_the_same(load):
-    s = 1 + load + 1 / PATIENCE
-    transform = (s - math.sqrt(s * s - 4 * load)) / (2 * load)
-    busy = min(1.0, load)
-    expected = 1 - busy + busy * transform
-    assert theory.newest_first(load, LAWS["exponential"]) == pytest.approx(expected, abs=1e-4)
-
-
 @pytest.mark.prove
 @pytest.mark.parametrize("law", LAWS)
 def test_goodput_the_real_processor_agrees_with_theory(law):
@@ -103,40 +79,6 @@ def test_goodput_the_real_processor_agrees_with_theory(law):
         form = theory.newest_first if policy == NEWEST else theory.oldest_first
         expected = form(0.8, LAWS[law], policy.deadline)
         assert share == pytest.approx(expected, abs=max(0.02, 1.5 * ci95))
-
-
-def test_goodput_a_head_start_carries_what_is_worth_more_through_a_spike(monkeypatch):
-    def spike(draw):
-        for moment in poisson(25, 15, draw):
-            yield moment, "much" if draw.random() < 0.2 else "little", draw.expovariate(1)
-
-    monkeypatch.setitem(classes.LOADS, "short", classes.Load(spike, "much", 5, (2, 12)))
-    without, ahead = (
-        {row.tasks: row.in_time for row in classes.simulate("short", head_start=head_start)}
-        for head_start in (False, True)
-    )
-    assert without["much"] < 0.6
-    assert ahead["much"] >= 0.95
-    assert ahead["all"] == pytest.approx(without["all"], abs=0.1)
-
-
-@pytest.mark.prove
-def test_producer_and_processor_do_the_same_as_the_bare_calls_to_the_same_tasks():
-    with ground() as here:
-
-        def items():
-            return here.client.scan(TableName=NAME)["Items"]
-
-        race(here, 4, tasks=12, repeats=2)
-        ended = {(one["taskStatus"]["S"], one["attempts"]["N"]) for one in items()}
-        assert ended == {("SUCCESS", "1")}
-        producer = Producer(here)
-        for bare in (producer.bare_puts, producer.bare_batches):
-            before = len(items())
-            bare(25)
-            assert len(items()) == before + 25
-        waiting = [one for one in items() if one["taskStatus"]["S"] == "PENDING"]
-        assert len({frozenset(one) for one in waiting}) == 1
 
 
 @pytest.mark.parametrize("in_flight", [1, 4, 10, 32])
@@ -162,9 +104,3 @@ def test_capacity_the_best_number_keeps_all_servers_busy_and_nobody_waits():
     done = run(setup, fixed(4)).done
     assert len(done) == pytest.approx(400, abs=10)
     assert all(0.95 <= each.time <= 1.05 for each in done)
-
-
-@pytest.mark.parametrize("kind", ["fixed", "uniform", "exponential", "log-normal", "two kinds"])
-def test_capacity_all_kinds_of_times_have_the_same_mean(kind):
-    service = services(kind, random.Random("mean"))
-    assert sum(service() for _ in range(100_000)) / 100_000 == pytest.approx(1, rel=0.03)

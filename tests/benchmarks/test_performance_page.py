@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from benchmarks import NAMES, record
+from benchmarks import NAMES
 from benchmarks.__main__ import run_all
 from benchmarks.performance import page
-from benchmarks.performance.charts import INK
-from benchmarks.performance.text import percent
 from benchmarks.record import HERE
 from benchmarks.steps import StepError
 
@@ -43,23 +41,6 @@ def test_every_benchmark_can_be_run_and_is_shown():
     assert runnable - {"performance"} == set(NAMES)
 
 
-def test_results_say_which_client_calls_in_lifoq_work(monkeypatch, tmp_path):
-    monkeypatch.setattr(record, "HERE", tmp_path)
-    monkeypatch.setenv("LIFOQ_AWS_CLIENT", "boto3")
-    (tmp_path / "speed").mkdir()
-    with record.recording("speed", "run it"):
-        pass
-    found = record.load(tmp_path / "speed" / "results.json")
-    assert found["machine"]["client"] == "boto3: LIFOQ_AWS_CLIENT=boto3 says so"
-
-
-def test_charts_are_readable_on_a_white_and_on_a_dark_page(charts):
-    """No background, and no letter in black or white."""
-    for chart in charts.values():
-        assert set(re.findall(r'<text [^>]*fill="([^"]+)"', chart)) == {INK}
-        assert not re.search(r'fill="(white|black|#fff|#000|#ffffff|#000000)"', chart)
-
-
 def test_a_missed_goal_is_said_on_the_first_screen_and_in_its_section():
     machine = {"cores": 2, "processor": "any"}
     run = {"machine": machine, "date": "2026-11-22", "commit": "abc", "command": "run it"}
@@ -77,11 +58,6 @@ def test_a_missed_goal_is_said_on_the_first_screen_and_in_its_section():
     assert "- Goal: as fast as light. **Missed**: 12,346." in rest
     assert "- Goal: at all. Met: so." in rest
     assert "[results](../benchmarks/speed/results.json)" in rest
-
-
-def test_a_share_that_is_not_quite_all_or_nothing_does_not_look_like_it():
-    shown = [percent(share) for share in (0, 0.0002, 0.4567, 0.9999, 1)]
-    assert shown == ["0 %", "< 0.1 %", "45.7 %", "> 99.9 %", "100 %"]
 
 
 def test_a_benchmark_that_fails_is_named_and_the_others_still_run(tmp_path):

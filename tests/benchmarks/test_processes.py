@@ -1,22 +1,11 @@
-"""Commands that fail tell why; and an interruption ends everything that was started."""
+"""An interruption ends everything that a benchmark has started."""
 
 import signal
-import socket
 import subprocess
 import sys
 
 import psutil
 import pytest
-
-from benchmarks.steps import StepError, run
-from lab.ports import held_port
-
-
-def test_a_command_that_fails_tells_its_last_words(tmp_path):
-    code = "print('reading'); print('no such stage'); exit(3)"
-    with pytest.raises(StepError, match=r"(?s)exit status 3.*no such stage"):
-        run([sys.executable, "-c", code], log=tmp_path / "log")
-
 
 INTERRUPTED = """
 import subprocess, sys, time
@@ -57,11 +46,3 @@ def test_an_interruption_ends_orphans_too_and_is_not_disturbed_by_a_second_one(n
         assert program.stdout.readline() == "ended\n"
         assert program.wait(timeout=300) == 0
     assert not any(process.is_running() for process in started)
-
-
-def test_a_held_port_answers_nobody_until_the_server_that_is_told_of_it_listens():
-    with held_port() as port:
-        with pytest.raises(ConnectionRefusedError):
-            socket.create_connection(("127.0.0.1", port))
-        with socket.create_server(("127.0.0.1", port)):
-            socket.create_connection(("127.0.0.1", port)).close()

@@ -29,15 +29,8 @@ PAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "errors.md": (
         *("LifoqError", "InvalidInput", "QueueMisconfigured", "BadEnvironment"),
         *("StoreUnavailable", "TaskNotFound", "WrongStatus", "NoResult", "TaskFailed"),
-        *(
-            "TaskCancelled",
-            "TaskShed",
-            "WaitTimeout",
-            "DamagedTask",
-            "ItemTooLarge",
-            "BlocksOthers",
-        ),
-        *("ProcessUnusable",),
+        *("TaskCancelled", "TaskShed", "WaitTimeout", "DamagedTask", "ItemTooLarge"),
+        *("BlocksOthers", "ProcessUnusable"),
     ),
     "workers.md": ("Processor", "WorkerSettings", "RunReport", "Sweeper", "SweepReport", "Store"),
     "services.md": ("HttpsTarget", "LambdaTarget", "IngestMapping"),

@@ -94,18 +94,6 @@ def test_fastapi_answers_the_result_the_errors_status_and_withdraws_when_its_cli
     assert sorted(statuses) == [Status.CANCELLED, Status.PENDING, Status.SUCCESS]
 
 
-@pytest.mark.parametrize("answer", [("language-model", "fastapi_app.py")], indirect=True)
-def test_fastapi_in_front_of_a_model_weighs_the_question(answer, queue):
-    async def ask(*others: Any) -> Any:
-        return (await asyncio.gather(answer("Why?"), *others, return_exceptions=True))[0]
-
-    assert asyncio.run(ask(served(queue))) == "because"
-    (asked,) = queue.store.table.items()
-    assert asked["preview"]["weight"] == 601
-    shed = asyncio.run(ask())
-    assert (shed.status_code, shed.headers) == (503, {"Retry-After": "5"})
-
-
 @pytest.mark.parametrize(
     "answer", [("calls", "views.py"), ("language-model", "views.py")], indirect=True
 )

@@ -1,7 +1,6 @@
 """Figures that pages repeat are those of the benchmarks' results, or follow from them.
 
-The performance page is written from the results itself. The report in the README is one run's: it
-has to add up.
+The performance page is written from the results itself.
 """
 
 import inspect
@@ -26,8 +25,8 @@ CPU_OF_A_MEGABYTE = 1 / 1769
 """The share of a core: Lambda gives a whole one at 1,769 MB."""
 
 
-def results(benchmark: str, run: str = "results") -> Any:
-    return json.loads((ROOT / "benchmarks" / benchmark / f"{run}.json").read_text())["results"]
+def results(benchmark: str) -> Any:
+    return json.loads((ROOT / "benchmarks" / benchmark / "results.json").read_text())["results"]
 
 
 def row(rows: list[dict[str, Any]], **known: Any) -> dict[str, Any]:
@@ -164,24 +163,6 @@ def of_a_slow_api() -> Iterator[tuple[str, str]]:
     yield page, f"does as well as newest first, {equal[0]}"
 
 
-def of_a_language_model() -> Iterator[tuple[str, str]]:
-    """The benchmark's own words are written from the same results."""
-
-    def percent(way: str, share: str = "in_time", run: str = "results") -> str:
-        return (
-            f"{100 * row(results('model_answers', run)['outcomes'], way=way, load=2)[share]:.1f} %"
-        )
-
-    page, best = "docs/how-to/language-model.md", "semaphore, refuses after 10 s"
-    yield page, f"[{percent('lifoq')} of the users in time]"
-    yield page, f"and {percent('lifoq', 'for_nobody')} of the tokens are for people who leave"
-    sqs = "SQS, maximum concurrency"
-    yield page, f"answers {percent(sqs)}, and {percent(sqs, 'for_nobody')} of the tokens"
-    counted = percent(best, run="results-counted")
-    yield page, f"{percent(best)}, mostly short questions"
-    yield page, f"{counted} where they count against the limit"
-
-
 def follows_from_it() -> Iterator[tuple[str, str]]:
     """Yield figures that follow from the measured ones, on the pages about several queues and
     decisions."""
@@ -252,10 +233,8 @@ def set_in_the_code() -> Iterator[tuple[str, str]]:
     yield page, f"renewed after {times.RENEW_AFTER} seconds"
     yield page, f"shards {apart:.0f} seconds after its quota's end"
     yield page, f"keeps its shards for {lasts + apart:.0f} seconds"
-    yield (
-        "docs/decisions/adaptive-order.md",
-        f"The {newest_or_oldest_first.OLDEST_AGAIN_BELOW} is a constant",
-    )
+    below = newest_or_oldest_first.OLDEST_AGAIN_BELOW
+    yield "docs/decisions/adaptive-order.md", f"The {below} is a constant"
     page = "docs/decisions/expired-ahead.md"
     yield page, f"more than {view.ROWS_PER_SECOND * view.SHORTEST_TRUST:.0f} rows"
     page = "docs/decisions/fair-shares.md"
@@ -263,24 +242,10 @@ def set_in_the_code() -> Iterator[tuple[str, str]]:
 
 
 def test_a_figure_of_a_page_is_what_was_measured_or_set(subtests):
-    for page, words in (
-        *measured(),
-        *of_a_slow_api(),
-        *of_a_language_model(),
-        *follows_from_it(),
-        *set_in_the_code(),
-    ):
+    told = (*measured(), *of_a_slow_api(), *follows_from_it(), *set_in_the_code())
+    for page, words in told:
         with subtests.test(page=page, words=words):
             text = " ".join((ROOT / page).read_text().split(" "))
             is_a_pattern = words.startswith(r"\|")
             pattern = words if is_a_pattern else re.escape(words).replace(r"\ ", r"\s+")
             assert re.search(pattern, text), words
-
-
-def test_the_report_in_the_readme_adds_up():
-    text = (ROOT / "README.md").read_text()
-    (account,) = re.findall(r"^created .+$", text, re.MULTILINE)
-    created, *ends = map(int, re.findall(r"\d+", account))
-    assert created == sum(ends)
-    (percent,) = re.findall(r"^(\d+) % of the tasks were shed", text, re.MULTILINE)
-    assert int(percent) == round(100 * ends[-1] / created)

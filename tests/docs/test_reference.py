@@ -16,7 +16,6 @@ import pytest
 import lifoq
 import lifoq.testing
 from lifoq import REGISTRY
-from lifoq.items.put_terms import TERMS
 from tests.docs import public_names, reference
 from tests.docs.public_names import PAGES, ROOT, Row, library
 from tests.infrastructure.commands import run
@@ -125,13 +124,6 @@ def _is_told_with_its_unit(row: Row, said: str) -> None:
         assert "bytes" in said
 
 
-def test_put_says_of_each_term_what_the_table_of_the_terms_says(documented):
-    (put,) = [one for name, one in documented if name == "Queue.put"]
-    said = {row.name: " ".join(row.meaning.split()) for row in public_names.parameters(put)}
-    assert [*said] == [*(term.name for term in TERMS), "kick"]
-    assert [term.name for term in TERMS if not said[term.name].startswith(term.meaning)] == []
-
-
 @contextmanager
 def no_task_types() -> Iterator[None]:
     """Task types that are registered are so again afterwards."""
@@ -160,10 +152,6 @@ def _does_what_it_says(name: str, one: Any) -> None:
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     doctest.DocTestRunner(optionflags=flags).run(asked, out=said.append)
     assert said == []
-
-
-def test_the_page_gives_the_lines_that_each_example_begins_with():
-    assert f"```python\n{reference.PREAMBLE}```" in (reference.FOLDER / reference.INDEX).read_text()
 
 
 def test_the_examples_of_the_fixtures_pass(tmp_path):

@@ -18,14 +18,8 @@ SPEAK = ("lifoq", "lifoq_cdk", "lifoq_cli", "lifoq_console", "lifoq_project", "l
 SPEAK += ("functions", "stacks")
 IDENTIFIER = re.compile(r"[a-z]\w*_\w+")
 OTHERS = {
-    *(
-        "approx_percentile",
-        "at_front",
-        "broker_priority",
-        "enable_validation",
-        "from_ecr_repository",
-        "from_registry",
-    ),
+    *("approx_percentile", "at_front", "broker_priority", "enable_validation"),
+    *("from_ecr_repository", "from_registry"),
     *("acks_late", "apply_async", "enqueue_at", "enqueue_in", "job_id", "job_timeout"),
     *("max_retries", "retry_backoff", "return_value", "time_limit", "depends_on"),
     *("max_age", "mock_aws", "region_name", "bash_source", "fish_source", "zsh_source"),
