@@ -61,9 +61,10 @@ def test_who_may_not_write_to_the_table_pauses_and_resumes_all_the_same(capsys, 
     assert main(["pause", "--queue", "dev"]) == 0
     assert concurrency() == 0
     assert "who paused the queue could not be noted" in caplog.text
-    assert main(["resume", "--queue", "dev"]) == 0
-    assert concurrency() == PROCESSORS
     capsys.readouterr()
+    assert main(["--json", "resume", "--queue", "dev"]) == 0
+    assert concurrency() == PROCESSORS
+    assert json.loads(capsys.readouterr().out) == {"resumed": ["dev"]}
 
 
 @contextmanager
@@ -128,19 +129,6 @@ def test_a_queue_whose_tasks_would_be_shed_is_not_tried(capsys):
     boto3.client("ssm").put_parameter(Name="/lifoq/dev/queue", Value=short.encode(), Overwrite=True)
     assert main(["smoke", "dev", "--yes"]) == 1
     assert "the deadline of dev is 60 s" in capsys.readouterr().err
-
-
-def test_a_resume_lets_as_many_run_as_were_deployed_and_kicks_the_first(capsys):
-    main(["pause", "--queue", "dev"])
-    capsys.readouterr()
-    assert main(["--json", "resume", "--queue", "dev"]) == 0
-    assert concurrency() == PROCESSORS
-    assert json.loads(capsys.readouterr().out) == {"resumed": ["dev"]}
-
-
-def test_a_queue_that_is_not_deployed_is_told(capsys):
-    assert main(["pause", "--queue", "prod"]) == 1
-    assert "there is no SSM parameter /lifoq/prod/queue" in capsys.readouterr().err
 
 
 def test_a_folder_says_which_queue_its_commands_are_about(capsys, monkeypatch, tmp_path):

@@ -24,7 +24,7 @@ def dev() -> Deployment:
 
 @pytest.fixture(scope="session")
 def everything() -> Deployment:
-    return synthesized(plain(), validated=True)
+    return synthesized(plain())
 
 
 @pytest.fixture(scope="session")
