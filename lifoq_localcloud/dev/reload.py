@@ -127,16 +127,19 @@ class Reloader:
                     self._tell(f"{package} is deployed, but does not run: {wrong}")
 
     def _problem(self, package: str, functions: list[Any]) -> str | None:
-        variables = _variables(functions[0])
+        # Another function whose code is in this folder has no worker's settings.
+        function = max(functions, key=lambda one: Variable.WORKER in _variables(one))
+        variables = _variables(function)
         self._steps.begin(f"Importing {package}, with the packages that it requires …")
         found = importing.look(
             self._folder / package,
-            _module(functions[0]),
+            _module(function),
             runtime=self._cloud.directory / "runtime",
             environment={**variables, **self._cloud.environment()},
         )
-        for name, most in found.attempts.items():
-            self.attempts[name] = most or Environment(variables).worker().max_attempts
+        if Variable.WORKER in variables:
+            usual = Environment(variables).worker().max_attempts
+            self.attempts |= {name: most or usual for name, most in found.attempts.items()}
         return found.problem
 
     def _functions(self) -> dict[str, list[Any]]:
@@ -156,8 +159,8 @@ class Reloader:
         functions_api = self._cloud.client("lambda")
         for function in functions:
             self._steps.begin(f"Packaging {package} for its functions …")
-            architectures = function.get("Architectures") or ["x86_64"]
-            architecture: Architecture = "arm64" if architectures == ["arm64"] else "x86_64"
+            arm = function.get("Architectures") == ["arm64"]
+            architecture: Architecture = "arm64" if arm else "x86_64"
             built = asset.build(self._folder / package, architecture=architecture)
             self._steps.begin(f"Updating the functions that run {package} …")
             functions_api.update_function_code(

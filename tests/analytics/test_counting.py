@@ -115,3 +115,5 @@ def test_ages_are_told_about_three_to_a_decade():
     edges = ("10 ms", "30 ms", "100 ms", "300 ms", "1 s", "3 s", "10 s", "30 s", "1 min", "3 min")
     edges += ("10 min", "30 min", "1 h", "3 h", "12 h", "1 d")
     assert tuple(map(spoken, series.AGES)) == edges
+    counted = pa.table({"kind": ["shed", "shed"], "bin": [15, 16], "tasks": [1, 1]})
+    assert [row["age"] for row in series.ages(counted)] == ["< 1 d", "≥ 1 d"]

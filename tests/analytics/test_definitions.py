@@ -210,6 +210,9 @@ def test_what_exports_do_not_cover_is_told():
     assert bad.startswith("1 of 9 lines are not tasks")
     none_bad = {**read, "bad_rows": 0}
     assert [*details.notes({"coverage": found, "input": none_bad})] == [gap, long, first]
+    many = {**found, "long_windows": 7 * found["long_windows"]}
+    told = details.notes({"coverage": many, "input": none_bad})
+    assert told == [gap, *5 * [long], "So are 2 more windows.", first]
 
 
 def test_rates_are_of_the_time_that_is_covered_and_a_bucket_is_now_once_half_of_it_is_over():
@@ -224,3 +227,14 @@ def test_rates_are_of_the_time_that_is_covered_and_a_bucket_is_now_once_half_of_
     assert (earlier["from"], earlier["to"]) == (iso(20), iso(60))
     points = series.over_time(found, Span(size=60, start=20, as_of=110), width=1)
     assert [point["arrivals"] for point in points] == [2e6 / 40, 6e6 / 50]
+
+
+def test_a_failure_is_counted_by_the_type_of_its_error_or_what_there_is_of_it():
+    for error, reason in (
+        ('{"type": "KeyError", "message": "\'cents\'"}', "KeyError"),
+        ('{"message": "no type"}', '{"message": "no type"}'),
+        ("[1]", "[1]"),
+        ("x" * 81, "x" * 80),
+        ("", "(none)"),
+    ):
+        assert rankings.reason(error) == reason

@@ -34,7 +34,9 @@ def test_rates_are_told_for_a_time_in_which_something_happens():
     assert words.per(0).rate(0) == "0/s"
 
 
-def _answers(*, longest: float = 10, backlog: int | None = None, **ended: int) -> dict[str, Any]:
+def _answers(
+    *, longest: float | None = 10, backlog: int | None = None, **ended: int
+) -> dict[str, Any]:
     """A report's answers about so many tasks by outcome, each of which waited 85 ms if served."""
     tasks = dict.fromkeys(("waiting", "taken", "succeeded", "failed", "cancelled", "shed"), 0)
     tasks |= ended
@@ -72,6 +74,8 @@ LONGEST = "The median wait was 85 ms, the longest 10 s"
             _answers(failed=40, longest=0.085),
             "None succeeded, 40 failed. No task was shed. Those served waited 85 ms.",
         ),
+        (_answers(waiting=1, backlog=0, longest=None), "The only task is not due yet."),
+        (_answers(cancelled=1, longest=None), "The only task was cancelled."),
         (_answers(waiting=1), "The only task has not been served yet; it has waited 10 s."),
         (_answers(waiting=30), "Nobody was served: 30 tasks wait, the oldest for 10 s."),
         (

@@ -7,7 +7,9 @@ import re
 import sys
 import threading
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from queue import SimpleQueue
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
@@ -17,9 +19,13 @@ import watchfiles
 from lifoq import Queue, TaskError
 from lifoq.aws.dynamo_values import typed
 from lifoq.environment import Environment, Variable
+from lifoq.items.schema import Attribute
 from lifoq.worker.handlers.registry import REGISTRY
 from lifoq.worker.handlers.task_id_in_logs import handling
-from lifoq_localcloud import LocalCloud
+from lifoq_console.several import Queues
+from lifoq_localcloud import LocalCloud, commands
+from lifoq_localcloud.cloud import DeploymentError, DeploymentInterrupted
+from lifoq_localcloud.commands import Life
 from lifoq_localcloud.dev import example_put, importing
 from lifoq_localcloud.dev.attempt_log import AttemptLog
 from lifoq_localcloud.dev.debugged import Debugged
@@ -29,6 +35,8 @@ from lifoq_localcloud.dev.reload import Reloader, Sources
 from lifoq_localcloud.dev.steps import SYNTHESIS, Steps
 from lifoq_localcloud.functions.printed import Printed
 from lifoq_localcloud.tables.journal import Journal
+from lifoq_project import asset
+from tests.localcloud.harness import eventually
 
 PATIENCE = 300.0
 """Seconds, far longer than anything here takes."""
@@ -78,6 +86,29 @@ def test_each_attempt_has_a_line_and_each_kind_of_error_its_traceback_once():
         "↻ again     price.show one: , attempt 1 of 3, next in , KeyError: 'cents'",
         '  File "tasks/__init__.py", line 7, in show',
         "✗ failed    price.show two: , attempt 1 of 1, KeyError: 'cents'",
+    ]
+
+
+def test_a_lost_worker_and_what_was_shed_or_is_damaged_have_lines_too():
+    written = Written()
+    log = AttemptLog(lambda: {"t": written.journal}, {})
+    store = written.queue.store
+    for task_id in ("damaged", "lost", "old", "older"):
+        written.queue.put("show", task_id=task_id)
+    damaged, lost = (store.claim(it, claim_id="1", lease=-1) for it in ("damaged", "lost"))
+    assert written.lines(log) == []
+    store.succeed(damaged, "1")
+    store.table.damage({**store.table.get("damaged"), Attribute.ENQUEUED_AT: "noon"})
+    assert store.reclaim(lost, max_attempts=3) == "PENDING"
+    for task_id in ("old", "older"):
+        store.table.delete(task_id, when=())
+    assert written.lines(log) == [
+        "✗ task 'damaged' is damaged: enqueuedAt is str, but must be of type N",
+        (
+            "↻ again     show lost: , attempt 1, its worker was lost, LeaseExpired: the worker of "
+            "attempt 1 was lost: its lease ran out"
+        ),
+        "shed: 2 that waited for too long",
     ]
 
 
@@ -252,6 +283,113 @@ def test_what_is_saved_before_the_deployment_has_ended_is_live_after_it(tmp_path
     applied.assert_called_once_with(saved)
 
 
+@pytest.fixture
+def saved(tmp_path, monkeypatch) -> Any:
+    """A reloader over an application with task code and a page, what its files say when they are
+    imported, and what it told and asked."""
+    worker = {Variable.TASKS: "tasks", Variable.WORKER: "{}"}
+    functions = [
+        {"FunctionName": "beside", "Handler": "tasks.api.handler"},
+        {
+            "FunctionName": "process",
+            "Handler": "lifoq_functions.process.handler",
+            "Architectures": ["arm64"],
+            "Environment": {"Variables": worker},
+        },
+        {"FunctionName": "page", "Handler": "page.index.handler"},
+        {"FunctionName": "other", "Handler": "elsewhere.handler"},
+    ]
+    for name in ("tasks/__init__.py", "page/index.py", "app.py", "notes/a.txt", "notes/b.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    cloud, api, told = Mock(directory=tmp_path / ".local"), Mock(), list[str]()
+    cloud.client.return_value, cloud.environment.return_value = api, {"AWS_REGION": "here"}
+    api.get_paginator.return_value.paginate.return_value = [{"Functions": functions}]
+    look = Mock(return_value=Imported())
+    monkeypatch.setattr(importing, "look", look)
+
+    def build(folder: Path, *, architecture: str) -> Any:
+        file = tmp_path / "built"
+        file.write_text(f"{folder.name} for {architecture}")
+        return Mock(path=file)
+
+    monkeypatch.setattr(asset, "build", build)
+    reloader = Reloader(cloud, tmp_path, told.append)
+
+    def apply(*names: str) -> list[str]:
+        """Return what is told of these saved files, without the seconds."""
+        told.clear()
+        reloader.apply(tmp_path / name for name in names)
+        return [line.partition(", after ")[0] for line in told]
+
+    return SimpleNamespace(
+        api=api, apply=apply, cloud=cloud, look=look, reloader=reloader, told=told, worker=worker
+    )
+
+
+def test_saved_code_is_live_in_the_functions_that_run_it(saved, tmp_path):
+    saved.reloader.live = live = Mock()
+    saved.look.return_value = Imported(attempts={"show": 5, "mail": None})
+    types = example_put.command(("show", "mail"), tmp_path)
+    is_live = "tasks/__init__.py is live"
+    assert saved.apply("tasks/__init__.py") == [is_live, f"A new task type: {types}"]
+    assert saved.reloader.attempts == {
+        "show": 5,
+        "mail": Environment(saved.worker).worker().max_attempts,
+    }
+    saved.look.assert_called_once_with(
+        tmp_path / "tasks",
+        "tasks",
+        runtime=tmp_path / ".local/runtime",
+        environment={**saved.worker, "AWS_REGION": "here"},
+    )
+    given = [call.kwargs for call in saved.api.update_function_code.call_args_list]
+    assert given == [
+        {"FunctionName": "beside", "ZipFile": b"tasks for x86_64"},
+        {"FunctionName": "process", "ZipFile": b"tasks for arm64"},
+    ]
+    saved.api.invoke.assert_called_once_with(
+        FunctionName="process", InvocationType="Event", Payload=b"{}"
+    )
+    live.assert_called_once_with()
+    assert saved.apply("tasks/__init__.py") == [is_live]
+
+    saved.api.reset_mock()
+    assert saved.apply("page/index.py", "page") == ["page/index.py is live"]
+    code = b"page for x86_64"
+    saved.api.update_function_code.assert_called_once_with(FunctionName="page", ZipFile=code)
+    saved.api.invoke.assert_not_called()
+
+
+def test_what_is_wrong_with_saved_code_is_told_and_changes_nothing(saved, tmp_path):
+    (tmp_path / "tasks/broken.py").write_text("\n1 +\n")
+    told = saved.apply("tasks/broken.py", "app.py")
+    assert told == ["tasks/broken.py is not live: line 2: invalid syntax"]
+    (tmp_path / "tasks/broken.py").write_text("")
+    saved.look.return_value = Imported(problem="it is wrong")
+    names = ["page/index.py", "tasks/__init__.py", "tasks/broken.py"]
+    assert saved.apply(*names) == [f"{', '.join(names)} is not live: it is wrong"]
+    saved.told.clear()
+    saved.reloader.check()
+    wrong = "is deployed, but does not run: it is wrong"
+    assert saved.told == [f"tasks {wrong}", f"page {wrong}"]
+    saved.api.update_function_code.assert_not_called()
+    saved.cloud.deploy_application.assert_not_called()
+
+
+def test_another_file_of_the_application_has_it_deployed(saved, tmp_path):
+    assert saved.apply("notes/a.txt", "notes", "not-there.py") == []
+    saved.cloud.deploy_application.assert_not_called()
+    names = ["app.py", "notes/a.txt", "notes/b.py"]
+    assert saved.apply(*names, "page/index.py") == [f"{', '.join(names)} … is deployed"]
+    folder, _ = saved.cloud.deploy_application.call_args.args
+    assert folder == tmp_path
+    saved.cloud.deploy_application.side_effect = DeploymentError("no such thing")
+    assert saved.apply("app.py") == ["app.py is not live: no such thing"]
+    saved.cloud.deploy_application.side_effect = DeploymentInterrupted()
+    assert saved.apply("app.py") == []
+
+
 @pytest.mark.parametrize(
     ("name", "is_watched"),
     [
@@ -265,6 +403,82 @@ def test_what_is_saved_before_the_deployment_has_ended_is_live_after_it(tmp_path
 )
 def test_only_files_that_say_what_is_deployed_are_watched(name, is_watched, tmp_path):
     assert Sources()(watchfiles.Change.modified, str(tmp_path / name)) is is_watched
+
+
+# The command
+
+
+@pytest.fixture
+def dev(tmp_path, monkeypatch, capsys) -> Iterator[Any]:
+    """`lifoq dev` on a cloud that has deployed what it is told to have deployed."""
+    cloud = Mock(directory=tmp_path / ".local", logs=tmp_path, endpoint="http://here")
+    cloud.client.return_value.get_paginator.return_value.paginate.return_value = []
+    (tmp_path / "cdk.json").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    life, queues, consoles = Life(), ["orders"], []
+    monkeypatch.setattr(commands, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(commands, "_queues", lambda _: queues)
+    monkeypatch.setattr(commands, "_subject", lambda _, name: f"the subject of {name}")
+    monkeypatch.setattr(commands, "_run", lambda *, then, **_: then(cloud, life))
+    monkeypatch.setattr(
+        "lifoq_console.serve.serve", lambda shown, **given: consoles.append((shown, given))
+    )
+
+    def run(*words: str) -> list[str]:
+        commands.dev_command.main([*words], standalone_mode=False)
+        return capsys.readouterr().out.splitlines()
+
+    yield SimpleNamespace(
+        capsys=capsys, cloud=cloud, consoles=consoles, life=life, queues=queues, run=run
+    )
+    life.ended.set()
+
+
+def test_lifoq_dev_deploys_shows_the_console_and_the_log_and_ends_a_deployment(dev, tmp_path):
+    deploying, deployed, *more = dev.run()
+    assert (deploying.partition(",")[0], deployed) == ("Deploying", "Deployed.")
+    assert more == [
+        "Code of your own finds this cloud after: . .local/environment",
+        commands.ABOUT_WAITING,
+    ]
+    assert dev.cloud.deploy_application.call_args.args[0] == tmp_path
+    assert dev.life.up.is_set()
+    ((shown, given),) = eventually(lambda: dev.consoles)
+    assert (shown, given["write"]) == ("the subject of orders", True)
+    given["tell"]("http://there")
+    assert dev.capsys.readouterr().out == "Console of orders: http://there\n"
+    with (tmp_path / FUNCTION).open("a") as file:
+        file.write("a line\n")
+    assert eventually(lambda: "a line" in dev.capsys.readouterr().out)
+    dev.cloud.interrupt.assert_not_called()
+    dev.life.ended.set()
+    assert eventually(lambda: dev.cloud.interrupt.called)
+
+
+def test_the_console_shows_all_queues_that_there_are(dev):
+    dev.queues.append("mails")
+    dev.run()
+    ((shown, _),) = eventually(lambda: dev.consoles)
+    assert isinstance(shown, Queues)
+    dev.queues.clear()
+    dev.run()
+    assert len(dev.consoles) == 1
+
+
+def test_a_debugged_worker_is_there_for_one_queue_and_ends_with_the_command(dev, monkeypatch):
+    worker = Mock()
+    monkeypatch.setattr(Debugged, "of", lambda _, name, _folder: {"orders": worker}[name])
+    assert any(line.startswith("Task code runs in this process") for line in dev.run("--debug"))
+    worker.run.assert_called_once_with()
+    worker.end.assert_not_called()
+    dev.life.ended.set()
+    assert eventually(lambda: worker.end.called)
+    dev.queues.append("mails")
+    with pytest.raises(DeploymentError, match="and this application has: orders, mails"):
+        dev.run("--debug")
+    dev.queues.clear()
+    with pytest.raises(DeploymentError, match="and this application has: none"):
+        dev.run("--debug")
 
 
 # A debugger

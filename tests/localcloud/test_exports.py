@@ -106,6 +106,17 @@ def test_an_export_is_the_table_at_a_moment_or_what_a_window_changed(shop):
         assert shop.rows(shop.export(**window(start, end))) == sorted(changes, key=json.dumps)
 
 
+def test_exports_are_listed_by_their_table(shop):
+    made = shop.export()
+    entry = {name: made[name] for name in ("ExportArn", "ExportStatus", "ExportType")}
+    for asked, listed in (
+        ({}, [entry]),
+        ({"TableArn": shop.table_arn}, [entry]),
+        ({"TableArn": "arn:aws:dynamodb:us-east-1:123456789012:table/other"}, []),
+    ):
+        assert shop.exports.answer("ListExports", asked) == {"ExportSummaries": listed}
+
+
 def test_bytes_are_exported_as_base64(shop):
     key = {"id": {"S": "a"}}
     shop.journal.stage(key=key, old=None, new={**key, "list": {"L": [{"B": b"\x00\xff"}]}})

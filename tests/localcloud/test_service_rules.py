@@ -288,6 +288,7 @@ DECLARED = {
         "Stage": {"Type": "String", "AllowedValues": ["dev", "prod"]},
         "Days": {"Type": "Number", "MinValue": 1, "MaxValue": 9, "Default": 2},
         "Name": {"Type": "String", "AllowedPattern": "[a-z]+", "MaxLength": 3, "Default": "a"},
+        "Code": {"Type": "String", "MinLength": 2, "Default": "ab"},
     }
 }
 
@@ -302,6 +303,7 @@ DECLARED = {
         ({"Stage": "dev", "Days": "two"}, "must be a number"),
         ({"Stage": "dev", "Name": "A"}, "must match pattern [a-z]+"),
         ({"Stage": "dev", "Name": "abcd"}, "at most 3 characters"),
+        ({"Stage": "dev", "Code": "a"}, "at least 2 characters"),
         ({"Stage": "dev", "Other": "x"}, "Parameters: [Other] do not exist in the template"),
     ],
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lifoq_localcloud.table_rules import legacy, values
+from lifoq_localcloud.table_rules import creation, legacy, values
 from lifoq_localcloud.table_rules.keys import Schema
 from lifoq_localcloud.table_rules.refused import CANCELLED, MISMATCH, RefusedError
 from lifoq_localcloud.table_rules.repeats import Repeats
@@ -235,6 +235,31 @@ def test_what_is_expected_becomes_a_condition(expected, condition):
     assert request["ExpressionAttributeNames"] == {"#n0": "n", "#n1": "m"}
     assert "Expected" not in request
     assert "ConditionalOperator" not in request
+
+
+def test_attributes_to_update_become_an_update():
+    updates = {"n": {"Action": "DELETE"}, "l": {"Action": "ADD", "Value": {"L": [FIVE]}}}
+    request: dict[str, Any] = {"AttributeUpdates": updates}
+    legacy.rewrite(request)
+    told = "REMOVE #n0 SET #n1 = list_append(if_not_exists(#n1, :v1), :v0)"
+    assert request["UpdateExpression"] == told
+    assert request["ExpressionAttributeValues"] == {":v0": {"L": [FIVE]}, ":v1": {"L": []}}
+
+
+def test_a_local_index_has_the_tables_hash_key_beside_a_range_key():
+    def key(*names: str) -> list[dict[str, str]]:
+        kinds = zip(names, ("HASH", "RANGE"), strict=False)
+        return [{"AttributeName": name, "KeyType": kind} for name, kind in kinds]
+
+    def create(table: list[dict[str, str]], index: list[dict[str, str]]) -> None:
+        indexes = [{"IndexName": "i", "KeySchema": index}]
+        creation.check("CreateTable", {"KeySchema": table, "LocalSecondaryIndexes": indexes})
+
+    create(key("id", "at"), key("id", "other"))
+    with pytest.raises(RefusedError, match="does not have a range key"):
+        create(key("id"), key("id", "other"))
+    with pytest.raises(RefusedError, match="index hash key: at, table hash key: id"):
+        create(key("id", "at"), key("at", "id"))
 
 
 @pytest.mark.parametrize(

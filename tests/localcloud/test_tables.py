@@ -148,7 +148,8 @@ def test_binary_values_are_bytes_everywhere(deployed):
             Key=key,
             UpdateExpression="SET i = :b ADD s :s",
             ConditionExpression="b = :b AND size(b) = :n AND contains(b, :b) AND "
-            "begins_with(b, :b) AND b BETWEEN :b AND :high AND b IN (:high, :b)",
+            "begins_with(b, :b) AND b BETWEEN :b AND :high AND b IN (:high, :b) AND b < :high "
+            "AND NOT b < :b",
             ExpressionAttributeValues={
                 ":b": {"B": given},
                 ":n": {"N": str(len(given))},

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ParamValidationError
 
 from tests.localcloud import asked
 from tests.localcloud.asked import Client
@@ -64,7 +64,11 @@ SCHEDULE = {
     "FlexibleTimeWindow": {"Mode": "OFF"},
     "Target": {"Arn": arn("Queue"), "RoleArn": arn("Role")},
 }
-RULE = {"EventPattern": {"source": ["shop"]}, "State": "ENABLED"}
+RULE = {
+    "EventPattern": {"source": ["shop"]},
+    "State": "ENABLED",
+    "Targets": [{"Id": "dead", "Arn": arn("Dead")}],
+}
 MACHINE = {
     "DefinitionString": json.dumps({"StartAt": "End", "States": {"End": {"Type": "Succeed"}}}),
     "RoleArn": arn("Role"),
@@ -73,6 +77,7 @@ OTHERS = {
     "Queue": queue(),
     "Dead": queue(),
     "Role": of_type("AWS::IAM::Role", **ROLE),
+    "Holder": of_type("AWS::IAM::Role", **ROLE),
 }
 
 
@@ -130,6 +135,50 @@ FAILS = {"DefinitionString": MACHINE["DefinitionString"].replace("Succeed", "Fai
 GET, PUT = ({"PolicyDocument": allow(action)} for action in ("s3:GetObject", "s3:PutObject"))
 ONE = {"Type": "String", "Value": "1"}
 
+BOUNDARY = {"PermissionsBoundary": "arn:aws:iam::aws:policy/AmazonSQSFullAccess"}
+TO_QUEUE = {"TopicArn": ref("Topic"), "Protocol": "sqs", "Endpoint": arn("Queue")}
+FILTERED = {"FilterPolicyScope": "MessageBody", "FilterPolicy": {"kind": ["new"]}}
+API = {"Name": "api", "ProtocolType": "HTTP", "Description": "an API"}
+HELD = {**GET, "Roles": [ref("Holder")]}
+POLICY = {"ResourcePolicy": {"PolicyDocument": allow("dynamodb:GetItem")}}
+ENCRYPTION = {"ServerSideEncryptionByDefault": {"SSEAlgorithm": "aws:kms"}}
+BUCKET_SETTINGS = {
+    "BucketEncryption": {"ServerSideEncryptionConfiguration": [ENCRYPTION]},
+    "LifecycleConfiguration": {"Rules": RULES},
+    "OwnershipControls": {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]},
+    "PublicAccessBlockConfiguration": {"BlockPublicAcls": True},
+    **TAGS,
+}
+KEY_SETTINGS = {
+    "Description": "ours",
+    "EnableKeyRotation": True,
+    "KeyPolicy": allow("kms:Decrypt"),
+}
+
+
+def table_policy(client: Client, name: str) -> Any:
+    dynamodb = client("dynamodb")
+    table_arn = dynamodb.describe_table(TableName=name)["Table"]["TableArn"]
+    try:
+        return json.loads(dynamodb.get_resource_policy(ResourceArn=table_arn)["Policy"])
+    except ClientError as error:
+        return error.response["Error"]["Code"]
+
+
+def holders(client: Client, policy: str) -> Any:
+    return client("iam").list_entities_for_policy(PolicyArn=policy)["PolicyRoles"]
+
+
+def capacity(units: str) -> Properties:
+    units_of_both = {"ReadCapacityUnits": units, "WriteCapacityUnits": 3}
+    return {"BillingMode": "PROVISIONED", "ProvisionedThroughput": units_of_both}
+
+
+def capacities(client: Client, name: str) -> Any:
+    told = client("dynamodb").describe_table(TableName=name)["Table"]["ProvisionedThroughput"]
+    return told["ReadCapacityUnits"], told["WriteCapacityUnits"]
+
+
 IN_PLACE = {
     "SqsDelay": Case(QUEUE, {}, {"DelaySeconds": 7}),
     "SqsRetention": Case(QUEUE, {}, {"MessageRetentionPeriod": 600}),
@@ -149,7 +198,25 @@ IN_PLACE = {
     "Parameter": Case("AWS::SSM::Parameter", ONE, {"Value": "2", "Description": "two"}),
     "Schedule": Case(SCHEDULES, SCHEDULE, {"ScheduleExpression": "rate(2 hours)"}),
     "StateMachine": Case("AWS::StepFunctions::StateMachine", MACHINE, FAILS),
-    "Bucket": Case("AWS::S3::Bucket", {}, {"LifecycleConfiguration": {"Rules": RULES}}),
+    "TableCapacity": Case(DYNAMO, {**TABLE, **capacity("2")}, capacity("7"), capacities),
+    "TablePolicy": Case(DYNAMO, TABLE, POLICY, table_policy),
+    "Holders": Case("AWS::IAM::ManagedPolicy", HELD, {"Roles": [ref("Role")]}, holders),
+    "Boundary": Case("AWS::IAM::Role", ROLE, BOUNDARY),
+    "Subscription": Case("AWS::SNS::Subscription", TO_QUEUE, FILTERED),
+    "Api": Case("AWS::ApiGatewayV2::Api", API, {"Name": "ours", "Description": "ours"}),
+    "Dashboard": Case(
+        "AWS::CloudWatch::Dashboard",
+        {"DashboardBody": '{"widgets": []}'},
+        {"DashboardBody": '{"widgets": [{"type": "text"}]}'},
+    ),
+    **{
+        f"Bucket{name}": Case("AWS::S3::Bucket", {}, {name: value})
+        for name, value in BUCKET_SETTINGS.items()
+    },
+    **{
+        f"Key{name}": Case("AWS::KMS::Key", {"KeyPolicy": allow("kms:*")}, {name: value})
+        for name, value in KEY_SETTINGS.items()
+    },
 }
 
 
@@ -239,8 +306,18 @@ def test_a_changed_property_reaches_its_resource_and_is_taken_back(stack):
     there, after = deployed(changed=True)
     assert (there, stack.status) == (ids, "UPDATE_COMPLETE")
     assert [name for name in cases if after[name] == before[name]] == []
-    assert deployed(changed=False) == (ids, before)
-    assert stack.status == "UPDATE_COMPLETE"
+    there, again = deployed(changed=False)
+    assert (there, stack.status) == (ids, "UPDATE_COMPLETE")
+    assert [name for name in cases if again[name] != before[name]] == []
+    stack.delete()
+
+    def is_there(name: str) -> bool:
+        try:
+            return cases[name].ask(stack.deployed.client, ids[name]) == before[name]
+        except (ClientError, ParamValidationError):  # the second: there is no ARN to ask with
+            return False
+
+    assert [name for name in cases if is_there(name)] == []
 
 
 def test_a_topic_whose_policy_is_taken_away_has_its_first_one_again(stack):
@@ -377,6 +454,42 @@ def test_a_name_and_the_retries_of_a_function_belong_to_one_resource(stack):
     assert asked_of(FunctionName=ids["Function"])["MaximumRetryAttempts"] == 1
 
 
+def test_what_another_resource_asks_of_one_is_what_it_is(stack):
+    kinds = {
+        "Api": ("AWS::ApiGatewayV2::Api", {"Name": "api", "ProtocolType": "HTTP"}, "ApiId"),
+        "Group": ("AWS::Scheduler::ScheduleGroup", {"Name": "ours"}, "State"),
+        "Key": ("AWS::KMS::Key", {"KeyPolicy": allow("kms:*")}, "KeyId"),
+        "Machine": ("AWS::StepFunctions::StateMachine", MACHINE, "Arn"),
+        "Named": (
+            "AWS::StepFunctions::StateMachine",
+            {**MACHINE, "StateMachineName": "named"},
+            "Name",
+        ),
+        "Parameter": ("AWS::SSM::Parameter", {"Type": "String", "Value": "7"}, "Value"),
+        "Schedule": ("AWS::Scheduler::Schedule", {**SCHEDULE, "Name": "hourly"}, "Arn"),
+        "Thing": ("AWS::Nowhere::Thing", {}, "ItsArn"),
+        "Other": ("AWS::Nowhere::Thing", {}, "Size"),
+    }
+    its = {name: of_type(kind, **given) for name, (kind, given, _) in kinds.items()}
+    told = " ".join(f"${{{name}.{attribute}}}" for name, (_, _, attribute) in kinds.items())
+    holder = of_type("AWS::SSM::Parameter", Type="String", Value={"Fn::Sub": told})
+    ids = stack.deploy({**OTHERS, **its, "Told": holder})
+    client = stack.deployed.client
+    api, group, *rest = client("ssm").get_parameter(Name=ids["Told"])["Parameter"]["Value"].split()
+    assert (api, group) == (ids["Api"], "ACTIVE")
+    assert rest == [
+        ids["Key"],
+        ids["Machine"],
+        "named",
+        "7",
+        "arn:aws:scheduler:us-east-1:123456789012:schedule/default/hourly",
+        f"arn:aws:local:us-east-1:123456789012:{ids['Thing']}",
+        f"{ids['Other']}.Size",
+    ]
+    stack.delete()
+    assert "ours" not in str(client("scheduler").list_schedule_groups()["ScheduleGroups"])
+
+
 def test_an_update_without_a_change_is_refused_and_its_change_set_fails(stack):
     resources = {"It": queue(DelaySeconds=7)}
     stack.deploy(resources)
@@ -423,14 +536,22 @@ def test_another_value_of_a_parameter_reaches_all_that_is_made_with_it(stack):
     assert there()
 
 
-def test_a_bucket_that_is_not_empty_stays(stack):
-    ids = stack.deploy({"It": of_type("AWS::S3::Bucket"), "Queue": queue()})
+def test_a_bucket_that_is_not_empty_stays_unless_it_is_to_be_emptied(stack):
+    emptied = of_type(
+        "AWS::S3::Bucket",
+        Tags=[{"Key": "aws-cdk:auto-delete-objects", "Value": "true"}],
+        VersioningConfiguration={"Status": "Enabled"},
+    )
+    ids = stack.deploy({"It": of_type("AWS::S3::Bucket"), "Emptied": emptied})
     s3 = stack.deployed.client("s3")
-    s3.put_object(Bucket=ids["It"], Key="kept", Body=b"")
+    for _ in range(2):
+        for name in ids.values():
+            s3.put_object(Bucket=name, Key="kept", Body=b"")
     stack.delete()
     assert stack.status == "DELETE_FAILED"
     assert "BucketNotEmpty" in stack.reasons
     assert s3.get_object(Bucket=ids["It"], Key="kept")
+    assert ids["Emptied"] not in {one["Name"] for one in s3.list_buckets()["Buckets"]}
     s3.delete_object(Bucket=ids["It"], Key="kept")
     stack.delete()
     assert ids["It"] not in {one["Name"] for one in s3.list_buckets()["Buckets"]}
@@ -506,12 +627,20 @@ def test_a_route_lets_in_whom_it_asks_for_and_is_not_answered_when_it_is_gone(st
     stage = of_api("Stage", StageName="$default")
     api_id = stack.deploy({**resources, "Signed": signed, "Stage": stage})["Api"]
     assert [asked_for(path) for path in ("kept", "signed", "none")] == [200, 403, 404]
-    stack.deploy(resources)
+    integration["IntegrationUri"] = arn("Other")
+    changed = {
+        "Other": of_type(LAMBDA, **FUNCTION),
+        "Integration": of_api("Integration", **integration, PayloadFormatVersion="2.0"),
+        "Kept": of_api("Route", RouteKey="GET /moved", **target),
+    }
+    ids = stack.deploy({**resources, **changed})
     assert stack.status == "UPDATE_COMPLETE"
     assert asked_for("signed") == 404
     api = stack.deployed.client("apigatewayv2")
     (left,) = api.get_routes(ApiId=api_id)["Items"]
-    assert left["RouteKey"] == "GET /kept"
+    assert left["RouteKey"] == "GET /moved"
+    (left,) = api.get_integrations(ApiId=api_id)["Items"]
+    assert ids["Other"] in left["IntegrationUri"]
     assert not api.get_stages(ApiId=api_id)["Items"]
     stack.delete()
     assert api_id not in {one["ApiId"] for one in api.get_apis()["Items"]}

@@ -25,10 +25,10 @@ class HttpApi(Resource, CloudFormationModel):
         client("apigatewayv2").delete_api(ApiId=self.name)
 
     def get_cfn_attribute(self, attribute: str) -> str:
-        """The address where it answers here. On AWS, it has a host of its own."""
-        if attribute == "ApiEndpoint":
-            return f"{client('apigatewayv2').meta.endpoint_url}/_http/{self.name}"
-        return super().get_cfn_attribute(attribute)
+        """The id, or the address where it answers here. On AWS, it has a host of its own."""
+        if attribute == "ApiId":
+            return self.name
+        return f"{client('apigatewayv2').meta.endpoint_url}/_http/{self.name}"
 
 
 class HttpIntegration(Resource, CloudFormationModel):

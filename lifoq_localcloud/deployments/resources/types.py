@@ -38,6 +38,8 @@ def install(client: Client) -> None:
     parsing.get_model_map.cache_clear()
     parsing.get_name_type_map.cache_clear()
     replace(parsing, "resource_class_from_type", class_of)
+    # moto looks for a name as its own class of the type has it, not as ours.
+    replace(parsing, "resource_name_property_from_type", parsing.get_name_type_map().get)
     resolve = CloudFormationBackend._resolve_update_parameters  # noqa: SLF001 - no public way
 
     def resolve_update_parameters(
