@@ -1,7 +1,7 @@
 """Figures that pages repeat are those of the benchmarks' results, or follow from them.
 
-The performance page is written from the results itself. Other pages repeat what the README and the
-pages on limits and costs say.
+The performance page is written from the results itself. The report in the README is one run's: it
+has to add up.
 """
 
 import inspect
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.cost.bill import usd
+from benchmarks.cost.five_ways import ways
 from lifoq.health.statistics import CAP
 from lifoq.items import quota_table
 from lifoq.items.schema import MAX_PAYLOAD_BYTES
@@ -25,8 +26,8 @@ CPU_OF_A_MEGABYTE = 1 / 1769
 """The share of a core: Lambda gives a whole one at 1,769 MB."""
 
 
-def results(benchmark: str) -> Any:
-    return json.loads((ROOT / "benchmarks" / benchmark / "results.json").read_text())["results"]
+def results(benchmark: str, run: str = "results") -> Any:
+    return json.loads((ROOT / "benchmarks" / benchmark / f"{run}.json").read_text())["results"]
 
 
 def row(rows: list[dict[str, Any]], **known: Any) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def row(rows: list[dict[str, Any]], **known: Any) -> dict[str, Any]:
     return found
 
 
-COST = results("cost")
+COST, BESIDE = results("cost"), results("beside_others")["outcomes"]
 UNITS = {one["transition"]: round(one["small"]) for one in COST["transitions"]}
 ALONE = {one["what"]: one["usd"] for one in COST["per_million"] if one["load"] == "one at a time"}
 MONTH = {one["what"]: one["usd"] for one in COST["month"]}
@@ -60,6 +61,10 @@ def in_time(patience: str, order: str, load: float) -> str:
     return f"{100 * row(results('goodput')['by_load'], **known)['theory']:.0f} %"
 
 
+def idle_ms(queue: str) -> float:
+    return row(BESIDE, queue=queue)["idle_ms"]
+
+
 def short_tasks(megabytes: int) -> int:
     """A second, to the tens."""
     return 10 * round(megabytes * CPU_OF_A_MEGABYTE * 100 / SHORT_TASK)
@@ -81,6 +86,21 @@ def measured() -> Iterator[tuple[str, str]]:
     yield "README.md", f"lifoq does about {PER_SECOND} |"
     yield "README.md", f"with the default memory [some {short_tasks(USUAL)}](docs/limits.md)"
     yield "README.md", f"A payload is at most {MAX_PAYLOAD_BYTES // 1024} KB"
+
+    page = "docs/comparison.md"
+    yield page, f"about {million('backlog'):.0f} dollars per million tasks under load"
+    yield page, f"about {million('one at a time'):.0f} for tasks that come one at a time"
+    yield page, f"a ceiling of about {PER_SECOND} tasks/s"
+    yield page, f"counted on its code) | {AT_ONCE} |"
+    yield page, f"`expires` at ten, {100 * row(BESIDE, queue='Celery, expires')['in_time']:.1f} %"
+    celery = [idle_ms(f"Celery, expires{patience}") for patience in ("", " 2 s")]
+    between = (
+        f"as measured | {idle_ms('lifoq'):.0f} ms: two writes to DynamoDB "
+        f"| {idle_ms('RQ, at_front and ttl'):.0f} ms: a fork, by default "
+        f"| {idle_ms('BullMQ, lifo and an age check'):.0f} ms "
+        f"| {min(celery):.0f} to {max(celery):.0f} ms |"
+    )
+    yield page, between
 
     page = "docs/limits.md"
     yield page, f"**about {PER_SECOND}**, sustained"
@@ -121,9 +141,55 @@ def measured() -> Iterator[tuple[str, str]]:
     yield page, f"that runs all day costs {ALL_MONTH}"
 
 
+def of_a_slow_api() -> Iterator[tuple[str, str]]:
+    """Figures of the five ways to protect an API."""
+    page = "docs/how-to/slow-api.md"
+    month = f"{sum(MONTH.values()):.2f} |"
+    prices = {
+        way.name: " | ".join(f"{one:.2f}" for one in (*way.done, way.too_late)) for way in ways()
+    }
+    yield page, f"| reserved, maximum concurrency | {prices['reserved concurrency']} |"
+    yield page, f"| reserved, maximum concurrency | {prices['maximum concurrency']} |"
+    yield page, f"| FIFO groups | {prices['FIFO groups']} |"
+    yield page, f"| Step Functions with tokens | {prices['Step Functions with tokens']} |"
+    yield page, f"| lifoq | {prices['lifoq']} | {month}"
+    yield page, f"cost about {million('one at a time'):.0f} dollars a million"
+    orders = ("newest first", "oldest first, best deadline", "oldest first")
+    new, best, old = (in_time("exponential", order, 2.0) for order in orders)
+    yield page, f"dropped at an age of ten calls | {old} |"
+    yield page, f"best for just this load | {best} |"
+    yield page, f"newest first (lifoq) | {new} |"
+    equal = [in_time("equal", order, 2.0) for order in (orders[2], orders[0])]
+    assert equal[0] == equal[1]
+    yield page, f"does as well as newest first, {equal[0]}"
+
+
+def of_a_language_model() -> Iterator[tuple[str, str]]:
+    """The benchmark's own words are written from the same results."""
+
+    def percent(way: str, share: str = "in_time", run: str = "results") -> str:
+        return (
+            f"{100 * row(results('model_answers', run)['outcomes'], way=way, load=2)[share]:.1f} %"
+        )
+
+    page, best = "docs/how-to/language-model.md", "semaphore, refuses after 10 s"
+    yield page, f"[{percent('lifoq')} of the users in time]"
+    yield page, f"and {percent('lifoq', 'for_nobody')} of the tokens are for people who leave"
+    sqs = "SQS, maximum concurrency"
+    yield page, f"answers {percent(sqs)}, and {percent(sqs, 'for_nobody')} of the tokens"
+    counted = percent(best, run="results-counted")
+    yield page, f"{percent(best)}, mostly short questions"
+    yield page, f"{counted} where they count against the limit"
+
+
 def follows_from_it() -> Iterator[tuple[str, str]]:
     """Yield figures that follow from the measured ones, on the pages about several queues and
     decisions."""
+    page = "docs/comparison.md"
+    yield page, f"busy without a pause, is {ALL_MONTH}"
+    instances = 3 * 0.0816 * 1.15 * 730
+    yield page, f"come to {instances:.0f} dollars a month"
+
     page = "docs/limits.md"
     most, writes = 1_000, CEILING["pending"]
     retried = row(COURSES, way="fails once, backs off, succeeds")["pending"]
@@ -135,6 +201,24 @@ def follows_from_it() -> Iterator[tuple[str, str]]:
     yield page, f"÷ {0.7 * CEILING['tasks_per_second']:.0f}. That fills each cell to 70 %"
     yield page, f"[{sum(MONTH.values()):.2f} dollars](cost.md"
     yield page, f"a processor that always runs, {ALL_MONTH}"
+
+    page = "docs/decisions/fewer-write-units.md"
+    steps = [UNITS[name] for name in ("put", "claim", "success")]
+    yield page, f"put {steps[0]} (table, index), claim {steps[1]}"
+    yield page, f"success {steps[2]} (table; entry out)"
+    yield page, f"**succeeds at once** | **{AT_ONCE}** |"
+    yield page, f"{' + '.join(str(UNITS[name]) for name in ('retry later', 'fall due', 'claim'))} |"
+    page = "docs/decisions/keys-by-slots.md"
+    yield page, f"| claim | {steps[1]} | {UNITS['claim of a key']},"
+    yield page, f"| empty the slot | – | {SLOT} |"
+    yield page, f"| together | {AT_ONCE} | {KEYED} |"
+    yield page, f"finds its key held | – | {UNITS['claim of a key that is held']},"
+
+    unfair, *fair, _ = (
+        f"{one['read_units_per_task']:.2f}" for one in results("fairness")["floods"]
+    )
+    between = f"{fair[0]} read units for each task with 6,000 waiting, {fair[1]} with 56,000"
+    yield "docs/decisions/fair-shares.md", f"{between}, and {unfair} without fair shares"
 
 
 def set_in_the_code() -> Iterator[tuple[str, str]]:
@@ -168,8 +252,10 @@ def set_in_the_code() -> Iterator[tuple[str, str]]:
     yield page, f"renewed after {times.RENEW_AFTER} seconds"
     yield page, f"shards {apart:.0f} seconds after its quota's end"
     yield page, f"keeps its shards for {lasts + apart:.0f} seconds"
-    below = newest_or_oldest_first.OLDEST_AGAIN_BELOW
-    yield "docs/decisions/adaptive-order.md", f"The {below} is a constant"
+    yield (
+        "docs/decisions/adaptive-order.md",
+        f"The {newest_or_oldest_first.OLDEST_AGAIN_BELOW} is a constant",
+    )
     page = "docs/decisions/expired-ahead.md"
     yield page, f"more than {view.ROWS_PER_SECOND * view.SHORTEST_TRUST:.0f} rows"
     page = "docs/decisions/fair-shares.md"
@@ -177,10 +263,24 @@ def set_in_the_code() -> Iterator[tuple[str, str]]:
 
 
 def test_a_figure_of_a_page_is_what_was_measured_or_set(subtests):
-    told = (*measured(), *follows_from_it(), *set_in_the_code())
-    for page, words in told:
+    for page, words in (
+        *measured(),
+        *of_a_slow_api(),
+        *of_a_language_model(),
+        *follows_from_it(),
+        *set_in_the_code(),
+    ):
         with subtests.test(page=page, words=words):
             text = " ".join((ROOT / page).read_text().split(" "))
             is_a_pattern = words.startswith(r"\|")
             pattern = words if is_a_pattern else re.escape(words).replace(r"\ ", r"\s+")
             assert re.search(pattern, text), words
+
+
+def test_the_report_in_the_readme_adds_up():
+    text = (ROOT / "README.md").read_text()
+    (account,) = re.findall(r"^created .+$", text, re.MULTILINE)
+    created, *ends = map(int, re.findall(r"\d+", account))
+    assert created == sum(ends)
+    (percent,) = re.findall(r"^(\d+) % of the tasks were shed", text, re.MULTILINE)
+    assert int(percent) == round(100 * ends[-1] / created)
