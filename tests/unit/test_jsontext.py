@@ -22,7 +22,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 def test_a_value_reads_back_exactly(value):
     """Also -0.0, and 1 is not 1.0 or True."""
     assert repr(jsontext.decode(jsontext.encode(value, "payload"))) == repr(value)
