@@ -70,7 +70,7 @@ def later(seconds: float) -> Callable[[Situation], object]:
 
 MOUNTAIN = CAP + 100
 UNKNOWN = swept(unknown_types=("a",))
-SITUATIONS = {
+SITUATIONS: dict[str, tuple[list[Callable[[Situation], object]], State, str]] = {
     "idle": ([], State.IDLE, ""),
     "in work": ([run(2)], State.KEEPING_UP, ""),
     "keeping up": ([wait(seconds=1.5), wait(deadline=9)], State.KEEPING_UP, ""),
@@ -146,11 +146,15 @@ def facts(*, paused: bool = False, **found: Any) -> Facts:
     return Facts(stats=stats, paused=paused)
 
 
-FLOODED = {"live": 20_000, "oldest_waiting_seconds": DEADLINE - 1, "newest_waiting_seconds": 0.1}
-MISTYPED = {"unknown_types": ("nobody.home",), "unknown_waiting": 1}
+FLOODED: dict[str, Any] = {
+    "live": 20_000,
+    "oldest_waiting_seconds": DEADLINE - 1,
+    "newest_waiting_seconds": 0.1,
+}
+MISTYPED: dict[str, Any] = {"unknown_types": ("nobody.home",), "unknown_waiting": 1}
 
 
-SAID = {
+SAID: dict[str, dict[str, Any]] = {
     "Overloaded, Failing, Without a worker": {"shed_lately": 528, "failed_lately": 1_515}
     | MISTYPED,
     "Failing, Overloaded": {"shed_lately": 3, "failed_lately": 1_515},
@@ -159,7 +163,7 @@ SAID = {
     "Paused, Failing": {"paused": True, "stalled": True, "failed_lately": 9},
 }
 """A queue that is flooded is told so."""
-SAID_OF_FEW = {
+SAID_OF_FEW: dict[str, dict[str, Any]] = {
     "Failing, Without a worker": {"live": 1, "failed_lately": 1_515} | MISTYPED,
     "Failing, Overloaded until 40 s ago": {
         "failed_lately": 1,
