@@ -50,12 +50,10 @@ def test_a_request_reaches_the_function_of_its_route(sent, function, path, param
     assert (name, event["rawPath"], event.get("pathParameters")) == (function, path, parameters)
 
 
-@pytest.mark.parametrize(
-    ("sent", "status"),
-    [("/tasks", 404), ("/", 404), ("/tasks/slash%2Fvalue", 404), ("/tasks/percent%25done", 400)],
-)
-def test_what_api_gateway_makes_nothing_of_reaches_no_function(sent, status):
-    assert asked("GET", sent) == (status, None)
+def test_what_api_gateway_makes_nothing_of_reaches_no_function():
+    for sent in ("/tasks", "/", "/tasks/slash%2Fvalue"):
+        assert asked("GET", sent) == (404, None)
+    assert asked("GET", "/tasks/percent%25done") == (400, None)
 
 
 def test_a_request_is_the_event_of_format_2():

@@ -61,6 +61,19 @@ def transaction(*members: Any) -> dict[str, Any]:
     return {"TransactItems": list(members)}
 
 
+def new_table(*names: str, **more: Any) -> dict[str, Any]:
+    """A table with attributes of these names, of which the first is its key."""
+    attributes = [{"AttributeName": name, "AttributeType": "S"} for name in names]
+    key = [{"AttributeName": names[0], "KeyType": "HASH"}]
+    return {"TableName": "new", "AttributeDefinitions": attributes, "KeySchema": key, **more}
+
+
+THROUGHPUT = {"ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}}
+THREE = {
+    "IndexName": "three",
+    "KeySchema": [{"AttributeName": name, "KeyType": "HASH"} for name in "bcd"],
+    "Projection": {"ProjectionType": "ALL"},
+}
 UPDATE = {"TableName": "tasks", "Key": KEY, "UpdateExpression": "SET n = :n"}
 GET = {"TableName": "tasks", "Key": KEY}
 START = {"status": {"S": "PENDING"}, "created": FIVE, **KEY}
@@ -84,13 +97,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("Query", query(ExclusiveStartKey={**START, "status": {"S": "TAKEN"}}), "outside query"),
     (
         "CreateTable",
-        {
-            "TableName": "new",
-            "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
-            "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
-            "BillingMode": "PAY_PER_REQUEST",
-            "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
-        },
+        new_table("id", BillingMode="PAY_PER_REQUEST", **THROUGHPUT),
         "PAY_PER_REQUEST",
     ),
     *((operation, call, told) for operation, (told,), call in rows("refused_requests.txt")),
@@ -114,23 +121,7 @@ ALLOWED: list[tuple[str, dict[str, Any]]] = [
         "TransactGetItems",
         transaction(*({"Get": {**GET, "Key": {"id": {"S": str(n)}}}} for n in range(100))),
     ),
-    (
-        "CreateTable",
-        {
-            "TableName": "new",
-            "AttributeDefinitions": [
-                {"AttributeName": name, "AttributeType": "S"} for name in "abcd"
-            ],
-            "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}],
-            "GlobalSecondaryIndexes": [
-                {
-                    "IndexName": "three",
-                    "KeySchema": [{"AttributeName": name, "KeyType": "HASH"} for name in "bcd"],
-                    "Projection": {"ProjectionType": "ALL"},
-                }
-            ],
-        },
-    ),
+    ("CreateTable", new_table("a", *"bcd", GlobalSecondaryIndexes=[THREE])),
     *((operation, call) for operation, _, call in rows("taken_requests.txt")),
 ]
 
@@ -205,24 +196,19 @@ def test_attributes_to_get_become_a_projection():
     }
 
 
+def compared(operator: str, *values: Any) -> dict[str, Any]:
+    return {"ComparisonOperator": operator, "AttributeValueList": [*values]}
+
+
 @pytest.mark.parametrize(
     ("expected", "condition"),
     [
         ({"Exists": False}, "attribute_not_exists(#n0)"),
         ({"Value": FIVE}, "#n0 = :v0"),
-        ({"ComparisonOperator": "LE", "AttributeValueList": [FIVE]}, "#n0 <= :v0"),
-        (
-            {"ComparisonOperator": "BETWEEN", "AttributeValueList": [FIVE, NINE]},
-            "#n0 BETWEEN :v0 AND :v1",
-        ),
-        (
-            {"ComparisonOperator": "IN", "AttributeValueList": [FIVE, NINE]},
-            "#n0 IN (:v0, :v1)",
-        ),
-        (
-            {"ComparisonOperator": "NOT_CONTAINS", "AttributeValueList": [FIVE]},
-            "NOT contains(#n0, :v0)",
-        ),
+        (compared("LE", FIVE), "#n0 <= :v0"),
+        (compared("BETWEEN", FIVE, NINE), "#n0 BETWEEN :v0 AND :v1"),
+        (compared("IN", FIVE, NINE), "#n0 IN (:v0, :v1)"),
+        (compared("NOT_CONTAINS", FIVE), "NOT contains(#n0, :v0)"),
     ],
 )
 def test_what_is_expected_becomes_a_condition(expected, condition):
@@ -277,12 +263,7 @@ def test_tags_are_those_of_this_accounts_tables(name, code):
 
 def test_refusals_and_repeats_reach_clients_and_write_nothing(deployed):
     dynamodb = deployed.client("dynamodb")
-    dynamodb.create_table(
-        TableName="rules",
-        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
-        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
+    dynamodb.create_table(**new_table("id", TableName="rules", BillingMode="PAY_PER_REQUEST"))
     add = {
         "TableName": "rules",
         "Key": KEY,
