@@ -1,9 +1,13 @@
 """The start and the end of a local cloud."""
 
+import contextlib
+import json
+import os
 import signal
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import boto3
 import psutil
@@ -16,6 +20,7 @@ from lifoq_localcloud.basics.folder import hold
 from lifoq_localcloud.commands import dev_command, serve_command
 from tests.localcloud.harness import Deployed, deploy, eventually
 
+ROOT = Path(__file__).parent.parent.parent
 STOP_SECONDS = 300.0
 
 
@@ -45,6 +50,58 @@ def test_no_process_is_left_and_the_folder_is_free_however_it_ends(tmp_path, num
     assert status == (-signal.SIGKILL if number == signal.SIGKILL else 0)
     eventually(lambda: not any(map(psutil.pid_exists, below)), within_seconds=STOP_SECONDS)
     hold(tmp_path)
+
+
+@pytest.mark.prove
+def test_who_interrupts_a_deployment_is_obeyed_at_once_and_nothing_goes_on(tmp_path):
+    """Its CDK application is one that never comes to its end."""
+    (tmp_path / "cdk.json").write_text(json.dumps({"app": "sleep 7654"}))
+    command = [sys.executable, "-m", "lifoq_localcloud", "dev", "--port=0", "--directory=cloud"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+        try:
+            started = psutil.Process(process.pid)
+            below = eventually(lambda: _with_its_application(started))
+            process.send_signal(signal.SIGINT)
+            status = process.wait(STOP_SECONDS)
+        finally:
+            process.kill()
+        assert process.stdout is not None
+        said = process.stdout.read()
+
+    assert status == 128 + signal.SIGINT
+    assert b"failed" not in said
+    eventually(lambda: not any(map(psutil.pid_exists, below)), within_seconds=STOP_SECONDS)
+
+
+def _with_its_application(process: psutil.Process) -> list[int]:
+    """All that lives below, once the application does."""
+    below = process.children(recursive=True)
+    with contextlib.suppress(psutil.NoSuchProcess):
+        if any("7654" in one.cmdline() for one in below):
+            return [one.pid for one in below]
+    return []
+
+
+@pytest.mark.prove
+def test_it_ends_with_the_program_that_started_it(tmp_path):
+    program = (
+        "import pathlib, sys, time\n"
+        "from lifoq_localcloud import LocalCloud\n"
+        "with LocalCloud(pathlib.Path(sys.argv[1])) as cloud:\n"
+        "    print(cloud.endpoint, flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as starter:
+        assert starter.stdout is not None
+        assert starter.stdout.readline().startswith(b"http://localhost:")
+        (cloud,) = psutil.Process(starter.pid).children()
+        starter.kill()
+
+    eventually(lambda: not psutil.pid_exists(cloud.pid), within_seconds=STOP_SECONDS)
 
 
 def takes_long() -> "subprocess.Popen[str]":
