@@ -176,19 +176,6 @@ def test_an_endpoint_without_tls_has_no_use_for_a_bundle(server, connected):
 PROXY = "http://proxy.invalid:80"
 
 
-@pytest.mark.parametrize("no_proxy", ["localhost", "other, .localhost", "*"])
-def test_a_host_that_no_proxy_excepts_is_called_directly(server, connected, no_proxy):
-    url = server.url.replace("127.0.0.1", "localhost")
-    connected(url, HTTP_PROXY=PROXY, NO_PROXY=no_proxy).call("GetItem", GET)
-    assert server.heard()
-
-
-def test_what_is_no_proxy_for_the_endpoint_changes_nothing(server, connected):
-    told = {"ALL_PROXY": PROXY, "HTTPS_PROXY": PROXY}
-    connected(server.url, **told).call("GetItem", GET)
-    assert server.heard()
-
-
 DYNAMODB = "https://dynamodb.eu-west-1.amazonaws.com"
 
 

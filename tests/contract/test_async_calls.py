@@ -27,14 +27,10 @@ from lifoq.store.large_values import LargeValues, MemoryBlobs
 from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
+from tests.contract.conftest import succeed
 from tests.infrastructure.commands import run
 
 PAIRS = {"aput": "put", "aget": "get", "await_result": "wait", "acancel": "cancel", "acall": "call"}
-
-
-@pytest.fixture
-def queue(store: Store, host: ManualHost) -> Queue:
-    return Queue(store, host=host)
 
 
 @pytest.fixture(autouse=True)
@@ -56,10 +52,6 @@ def pauses(monkeypatch, host: ManualHost) -> list[float]:
         async_calls.AsyncCalls, "__init__", lambda self, **given: made(self, **given, sleep=sleep)
     )
     return slept
-
-
-def succeed(queue: Queue, task_id: str, result: str = '"done"') -> None:
-    queue.store.succeed(queue.store.claim(task_id, claim_id="c", lease=30), result)
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -289,9 +281,7 @@ def test_a_coroutine_that_is_cancelled_before_its_put_has_begun_puts_nothing(que
     assert queue.get("t") is None
 
 
-def test_cells_wait_together_and_call(host):
-    stores = [Store(MemoryTable(name), host=host) for name in ("north", "south")]
-    cells = Cells([Queue(store, host=host) for store in stores], host=host)
+def test_cells_wait_together_and_call(cells):
     ids = [f"t{n}" for n in range(20)]
 
     async def all_of_them():

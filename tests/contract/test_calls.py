@@ -7,7 +7,6 @@ import pytest
 
 from lifoq import (
     Cancelled,
-    Cells,
     InvalidInput,
     NoResult,
     Queue,
@@ -20,15 +19,8 @@ from lifoq import (
     WaitTimeout,
 )
 from lifoq.client import call as calls
-from lifoq.store.memory_table import MemoryTable
-from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from tests.conftest import on_dynamodb_too
-
-
-@pytest.fixture
-def queue(store: Store, host: ManualHost) -> Queue:
-    return Queue(store, host=host)
 
 
 class Worker:
@@ -204,9 +196,7 @@ def test_what_is_no_call_is_refused_before_anything_is_written(queue, terms, sen
     assert queue.store.table.scan(limit=1).rows == ()
 
 
-def test_a_call_of_cells_lies_in_the_cell_of_its_id(host):
-    stores = [Store(MemoryTable(name), host=host) for name in ("north", "south")]
-    cells = Cells([Queue(store, host=host) for store in stores], host=host)
+def test_a_call_of_cells_lies_in_the_cell_of_its_id(cells, host):
     for n in range(8):
         worker = Worker(cells.home(f"t{n}"), host)
         worker.at(len(host.slept) + 1, worker.succeeds)

@@ -76,11 +76,9 @@ def machine(server: ManualHost, table: MemoryTable) -> Callable[..., Store]:
     return create
 
 
-@pytest.mark.parametrize("backend", ["moto", "dynamodb-local"])
-@pytest.mark.parametrize("off", [-600, 600])
-def test_the_answers_of_a_database_tell_the_time(endpoint_of, new_dynamo_table, backend, off):
-    endpoint, host = endpoint_of(backend), TurnableHost()
-    host.advance(off)
+def test_the_answers_of_a_database_tell_the_time(dynamodb_local_endpoint, new_dynamo_table):
+    endpoint, host = dynamodb_local_endpoint, TurnableHost()
+    host.advance(600)
     name = new_dynamo_table(endpoint).name
     arguments: Any = {"endpoint_url": endpoint, **dynamodb_local.CREDENTIALS}
     store = Store(DynamoTable.connect(name, host=host, **arguments), host=host)

@@ -15,11 +15,8 @@ from lifoq import (
     Registry,
     Status,
     Sweeper,
-    TaskCancelled,
     TaskError,
-    TaskFailed,
     TaskNotFound,
-    TaskShed,
     WaitTimeout,
     Wanted,
     WrongStatus,
@@ -33,28 +30,12 @@ from lifoq.testing.hosts import ManualHost
 from tests.conftest import on_dynamodb_too
 
 
-@pytest.fixture
-def queue(store: Store, host: ManualHost) -> Queue:
-    return Queue(store, host=host)
-
-
 def fail(queue: Queue, task_id: str, error: str = "ValueError"):
     task = queue.store.claim(task_id, claim_id=f"claim of {task_id}", lease=30)
     queue.store.fail(task, TaskError(type=error, message="boom"))
 
 
-def succeed(queue: Queue, task_id: str, result: str = "1"):
-    queue.store.succeed(queue.store.claim(task_id, claim_id="c", lease=30), result)
-
-
 # Waiting for a result
-
-
-def test_wait_returns_the_result_once_it_is_there(queue, host):
-    queue.put("a", task_id="t")
-    host.on_sleep = lambda: len(host.slept) == 3 and succeed(queue, "t", '{"x":1}')
-    assert queue.wait("t", timeout=timedelta(minutes=1)) == {"x": 1}
-    assert host.slept == [0.1, pytest.approx(0.15), pytest.approx(0.225)]
 
 
 def test_wait_polls_ever_more_slowly_and_ends_in_time(queue, host):
@@ -71,30 +52,6 @@ def test_wait_polls_ever_more_slowly_and_ends_in_time(queue, host):
     with pytest.raises(WaitTimeout, match="within 0 s"):
         queue.wait("t", timeout=0)
     assert host.slept == []
-
-
-def test_wait_tells_a_failed_from_a_cancelled_and_an_unknown_task(queue):
-    queue.put("a", task_id="failed")
-    fail(queue, "failed")
-    with pytest.raises(TaskFailed, match="ValueError: boom") as failed:
-        queue.wait("failed", timeout=1)
-    assert failed.value.error.type == "ValueError"
-    queue.put("a", task_id="cancelled")
-    queue.cancel("cancelled")
-    with pytest.raises(TaskCancelled):
-        queue.wait("cancelled", timeout=1)
-    with pytest.raises(TaskNotFound):
-        queue.wait("nobody", timeout=1)
-
-
-def test_wait_tells_that_a_task_was_shed_before_and_after_its_deletion(queue, host, past):
-    queue.put("a", task_id="t", deadline=10)
-    with pytest.raises(TaskShed):
-        queue.wait("t", timeout=60)
-    queue.put("a", task_id="u")
-    host.on_sleep = lambda: past.remove("u")
-    with pytest.raises(TaskShed):
-        queue.wait("u", timeout=60)
 
 
 # Before it is due
@@ -307,15 +264,6 @@ def test_a_search_finds_by_type_key_error_and_age(queue, host):
     assert search(queue, **failed, older_than=15, newer_than=timedelta(seconds=35)) == [
         ["t2", "t1"]
     ]
-
-
-def test_a_search_says_where_to_go_on_when_it_has_read_enough(queue):
-    queue.put("b", task_id="wanted")
-    queue.put_many([NewTask(task_type="a") for _ in range(150)])
-    first = queue.search(Wanted(status=Status.PENDING, task_type="b"), scan=100)
-    assert first.tasks == []
-    found = queue.search(Wanted(status=Status.PENDING, task_type="b"), scan=100, start=first.next)
-    assert [task.task_id for task in found.tasks] == ["wanted"]
 
 
 @pytest.mark.parametrize("start", ["?", "W10", "eyJhIjoxfQ", "é"])

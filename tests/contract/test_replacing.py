@@ -1,7 +1,5 @@
 """The store's promises about puts that replace."""
 
-from unittest.mock import Mock
-
 import pytest
 
 from lifoq.errors import DamagedTask, InvalidInput, LeaseLost
@@ -235,21 +233,6 @@ def test_a_put_whose_answer_was_lost_recognises_itself(store, host, kind):
     assert store.put_item(item)[0] == task
     store.succeed(task, "1")
     assert store.put_item(item)[0].result == 1
-
-
-def test_the_first_put_of_a_process_hears_the_time_before_it_is_stamped(store, host, monkeypatch):
-    """Its clock is an hour ahead, which the first answer tells; its put must not stand in the way
-    of those that come from elsewhere for that hour."""
-    ahead = Store(store.table, host=ManualHost(host.now() + 3600 * SECOND))
-    heard = Mock(side_effect=store.table.get)
-    told = Mock(side_effect=lambda: 3600 * SECOND if heard.called else 0)
-    monkeypatch.setattr(store.table, "get", heard)
-    monkeypatch.setattr(store.table, "clock_ahead", told)
-    ahead.put(new("of the first"))
-    monkeypatch.undo()
-    heard.assert_called_once_with("t")
-    host.advance(1)
-    assert store.put(new("of the second")).payload == "of the second"
 
 
 # Beside other operations

@@ -28,15 +28,7 @@ from lifoq.store.large_values import LargeValues, MemoryBlobs
 from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
-
-
-@pytest.fixture
-def queue(store: Store, host: ManualHost) -> Queue:
-    return Queue(store, host=host)
-
-
-def succeed(queue: Queue, task_id: str, result: str = "1"):
-    queue.store.succeed(queue.store.claim(task_id, claim_id="c", lease=30), result)
+from tests.contract.conftest import succeed
 
 
 def looks(queue: Queue) -> mock.Mock:
@@ -102,7 +94,7 @@ def test_each_outcome_comes_as_its_task_ends_and_only_those_that_are_left_are_lo
             for outcome in queue.wait_many(ids, timeout=timedelta(seconds=1))
             if outcome.error is None
         ]
-    assert told == [("t2", "at once", 0), ("t1", 1, 1), ("t3", 1, 3)]
+    assert told == [("t2", "at once", 0), ("t1", "done", 1), ("t3", "done", 3)]
     whole = [set(call.args[0]) for call in looked.call_args_list if "only" not in call.kwargs]
     parts = [set(call.args[0]) for call in looked.call_args_list if "only" in call.kwargs]
     assert whole == [set(ids), {"t1"}, {"t3"}, {"t0"}], "first, what has ended, and last"
@@ -133,7 +125,10 @@ def test_the_outcome_of_each_says_what_a_wait_for_it_alone_would(queue, host, pa
         "waits": WaitTimeout,
     }
     assert list(told)[-1] == "waits"
-    assert told["succeeds"].result() == {"x": 1}
+    for task_id in {*ids} - {"succeeds", "vanishes"}:
+        with pytest.raises(type(told[task_id].error)):
+            queue.wait(task_id, timeout=0)
+    assert told["succeeds"].result() == queue.wait("succeeds", timeout=0) == {"x": 1}
     with pytest.raises(TaskFailed, match="ValueError: boom"):
         told["fails"].result()
     assert told["waits"].task.status == "PENDING", "what is known"
@@ -200,9 +195,7 @@ def test_no_time_looks_once_and_who_works_beyond_the_time_has_one_more_look(queu
     assert next(ended).error is None
 
 
-def test_cells_wait_for_their_tasks_together(host):
-    stores = [Store(MemoryTable(name), host=host) for name in ("north", "south")]
-    cells = Cells([Queue(store, host=host) for store in stores], host=host)
+def test_cells_wait_for_their_tasks_together(cells, host):
     ids = [f"t{n}" for n in range(20)]
     for task_id in ids:
         cells.put("a", task_id=task_id)
