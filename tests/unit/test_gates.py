@@ -30,7 +30,7 @@ from lifoq.worker.gates.quota_protocol import times
 from lifoq.worker.gates.quota_protocol.demand import Demand
 from lifoq.worker.gates.quota_protocol.renewals import Renewals
 from lifoq.worker.gates.quota_protocol.times import RENEW_EVERY, RENEWAL_PATIENCE
-from lifoq.worker.gates.rate import Bucket
+from lifoq.worker.gates.rate import Bucket, Buckets
 from lifoq.worker.handlers.registry import TaskType
 from lifoq.worker.known_types import Types
 from tests.docs import waiting
@@ -126,6 +126,21 @@ def test_a_task_that_is_heavier_than_was_believed_takes_the_rest_of_what_there_i
     host.advance(60)
     assert rate.weighed(receipt, 4, host.monotonic()) == 4
     assert rate.tokens(host.monotonic()) == 2
+
+
+def test_several_rates_of_a_type_are_corrected_and_undone_together():
+    host = ManualHost()
+    weights = Bucket(1, now=host.monotonic(), burst=9, weigh=lambda _row: 3)
+    starts = Bucket(1, now=host.monotonic(), burst=9)
+    both, now = Buckets([starts, weights]), host.monotonic()
+    receipt = both.weighed(both.enter(ROW, now), 9, now)
+    assert (receipt, starts.tokens(now), weights.tokens(now)) == ([1, 9], 8, 0)
+    assert starts.may_join(ROW, now)
+    assert not both.may_join(ROW, now)
+    host.advance(2)
+    both.undo(receipt, after=2)
+    assert (starts.tokens(now), weights.tokens(now)) == (8, 7)
+    assert both.may_join(ROW, now)
 
 
 def test_a_start_that_is_undone_can_be_made_again_and_late_lets_no_two_begin_together():
