@@ -11,14 +11,16 @@ from unittest.mock import Mock, PropertyMock
 
 import boto3
 import pytest
+from botocore.stub import Stubber
 from click.shell_completion import ShellComplete
 from moto import mock_aws
 
+from lab import dynamodb_local
 from lifoq import Queue
 from lifoq.client.connection import Connection
 from lifoq.health import sweep_note as notes
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.operating.aws_calls import NotAllowed
+from lifoq.operating.aws_calls import Account, NotAllowed, NotThere
 from lifoq.operating.processing import Processing, known_paused
 from lifoq.testing import create_table
 from lifoq_cli import smoke
@@ -178,3 +180,15 @@ def test_a_shell_that_cannot_ask_offers_nothing_and_says_nothing(monkeypatch, ca
         monkeypatch.delenv(name)
     assert completed("stats --queue d") == completed("--queue dev put m") == []
     assert capsys.readouterr() == ("", "")
+
+
+def test_what_a_service_refuses_is_told_with_the_permission_that_it_takes():
+    account = Account(**dynamodb_local.CREDENTIALS)
+    for code, error, told in (
+        ("ResourceNotFoundException", NotThere, "lambda:GetFunctionConcurrency: there is no such"),
+        ("AccessDeniedException", NotAllowed, "grant it lambda:GetFunctionConcurrency"),
+    ):
+        with Stubber(account.client("lambda")) as service:
+            service.add_client_error("get_function_concurrency", code)
+            with pytest.raises(error, match=told):
+                account.call("lambda", "get_function_concurrency", FunctionName="worker")

@@ -7,6 +7,7 @@ from unittest.mock import Mock
 
 import boto3
 import pytest
+from botocore.stub import Stubber
 
 from lab import dynamodb_local
 from lifoq import Done, NewTask, Processor, Queue, Registry, Status, WorkerSettings
@@ -293,3 +294,16 @@ def test_an_object_is_kept_for_as_long_as_the_lifetimes_need_under_which_it_was_
         assert key.startswith(prefix)
         days = int(prefix.partition("-")[0])
         assert days * 86_400 >= lifetimes.of_objects
+
+
+def test_what_s3_refuses_is_told_in_a_sentence():
+    blobs = S3Blobs("large", **dynamodb_local.CREDENTIALS)
+    for code, error, told in (
+        ("SlowDown", StoreUnavailable, "PutObject on bucket 'large': SlowDown"),
+        ("AccessDenied", QueueMisconfigured, "may not do it: let the queue's grant_put"),
+        ("NoSuchBucket", QueueMisconfigured, "there is no such bucket: deploy the queue"),
+    ):
+        with Stubber(blobs._client) as s3:
+            s3.add_client_error("put_object", code)
+            with pytest.raises(error, match=told):
+                blobs.put("k", b"{}")

@@ -97,8 +97,8 @@ def queue(store: Store, host: ManualHost) -> Queue:
     return Queue(store, host=host)
 
 
-def a_worker_tells(queue: Queue) -> None:
-    told = replace(WORKER, at=queue.store.now(), place="laptop, process 7")
+def a_worker_tells(queue: Queue, *, ended: bool = False) -> None:
+    told = replace(WORKER, at=queue.store.now(), place="laptop, process 7", ended=ended)
     note = {Attribute.CHECKPOINT: worker_notes.encoded(told, before=())}
     queue.store.table.update(NOTE, Change(when=(), creates=True, set=note))
 
@@ -114,6 +114,8 @@ def test_the_table_itself_tells_why_a_task_waits_the_worst_first(queue, host):
     assert told() == (
         "no worker is at work, as far as the table tells: no worker has told of itself yet."
     )
+    a_worker_tells(queue, ended=True)
+    assert told().endswith(": the latest worker ended 0 ms ago.")
     a_worker_tells(queue)
     assert told() == "nothing is known to hold it back, and a worker starts it within seconds."
     queue.put_many([NewTask(task_type="b", task_id=f"b{n}") for n in range(3)])

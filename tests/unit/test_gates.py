@@ -179,6 +179,8 @@ def test_as_many_enter_as_stayed_when_others_were_refused_and_later_one_more_is_
         passed.leave(HowItLeft(refused=True))
     inside = inside[8:]
     assert enter_all(own, host, 20) == []
+    (gate,) = own.named("busy_downstream").values()
+    assert "refused more than 2 at a time, and 2 are at work" in gate.why(ROW, host.monotonic())
     for _ in range(PROBE_AFTER):
         inside.pop().leave(HowItLeft())
         inside += enter_all(own, host, 1)
@@ -191,6 +193,8 @@ def test_a_downstream_that_takes_nothing_is_tried_once_a_second():
     own = gates_of([("a", {})], host=host, in_flight=10)
     for passed in enter_all(own, host, 10):
         passed.leave(HowItLeft(refused=True))
+    (gate,) = own.named("busy_downstream").values()
+    assert "refuses all, and is tried each second" in gate.why(ROW, host.monotonic())
     tried = 0
     for _ in range(100):
         for passed in enter_all(own, host, 1):
