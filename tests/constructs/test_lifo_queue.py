@@ -53,13 +53,16 @@ TARGETS = {
         url="https://shop.example", secret_headers={"Authorization": "shop/key"}
     ),
 }
+_PUT = "BatchGetItem BatchWriteItem GetItem PutItem"
+_READ = "BatchGetItem DescribeTable GetItem Query Scan"
 GRANTS = {
-    LifoQueue.grant_put: "BatchGetItem BatchWriteItem GetItem PutItem",
-    LifoQueue.grant_replace: "BatchGetItem BatchWriteItem GetItem PutItem UpdateItem",
-    LifoQueue.grant_read: "BatchGetItem DescribeTable GetItem Query Scan",
-    LifoQueue.grant_work: "GetItem PutItem Query UpdateItem",
-    LifoQueue.grant_operate: "BatchGetItem DeleteItem DescribeTable GetItem Query Scan UpdateItem",
+    LifoQueue.grant_put: (_PUT, "GetObject PutObject"),
+    LifoQueue.grant_replace: (f"{_PUT} UpdateItem", "GetObject PutObject"),
+    LifoQueue.grant_read: (_READ, "GetObject"),
+    LifoQueue.grant_work: ("GetItem PutItem Query UpdateItem", "GetObject PutObject"),
+    LifoQueue.grant_operate: (f"{_READ} DeleteItem UpdateItem", "DeleteObject GetObject PutObject"),
 }
+"""Actions that each allows on the table, and on objects of the bucket."""
 KEPT = {"LongKept": cdk.Duration.days(400), "ShortKept": cdk.Duration.days(45), "NotKept": None}
 RECURRING = partial(RecurringTask, name="a", task_type="a", schedule="rate(1 hour)")
 
@@ -120,6 +123,7 @@ class Application:
             queue_name="thumbnails",
             alarm_topic=topic,
             schedules=True,
+            large_payloads=True,
             **limited,
         )
         needs = {"tasks": self._task_code(), "targets": TARGETS, "types_elsewhere": ["encode"]}
@@ -218,15 +222,17 @@ def test_two_queues_of_one_stack_share_no_name(application, template):
 
 
 def test_a_grant_allows_what_its_name_says_and_tells_the_function_its_queue(template):
-    for number, allowed in enumerate(GRANTS.values()):
-        expected = {f"dynamodb:{action}" for action in allowed.split()}
+    for number, (of_table, of_objects) in enumerate(GRANTS.values()):
+        expected = {f"dynamodb:{action}" for action in of_table.split()}
+        expected |= {f"s3:{action}" for action in ("ListBucket", *of_objects.split())}
         assert actions(template, f"Mine{number}ServiceRole") == {*expected, "ssm:GetParameter"}
         (told,) = resources(template, FUNCTION, f"Mine{number}")
         assert told["Environment"]["Variables"]["LIFOQ_QUEUE"] == "thumbnails"
 
 
 def test_a_caller_may_replace_and_wake_the_processor_that_is_subscribed(template):
-    replacing = {f"dynamodb:{action}" for action in GRANTS[LifoQueue.grant_replace].split()}
+    of_table, _ = GRANTS[LifoQueue.grant_replace]
+    replacing = {f"dynamodb:{action}" for action in of_table.split()}
     allowed = {*replacing, "ssm:GetParameter", "sns:Publish"}
     assert actions(template, "CallerServiceRole") == allowed
     (published,) = [
