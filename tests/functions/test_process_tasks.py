@@ -6,16 +6,22 @@ import time
 from dataclasses import replace
 from unittest.mock import Mock
 
+import boto3
 import pytest
 
 import functions.tasks  # noqa: F401 - its types are there before a test's own
-from lifoq import ProcessUnusable, RunReport
+from lab import dynamodb_local
+from lifoq import ProcessUnusable, Queue, RunReport
+from lifoq.aws.bucket import in_bucket
 from lifoq.items.schema import SMOKE_TYPE
+from lifoq.store.large_values import INLINE
+from lifoq.store.store import Store
 from lifoq.targets.configured import encode
 from lifoq.targets.https import HttpsTarget
 from lifoq.worker.handlers.registry import REGISTRY
 from lifoq.worker.run import tally
 from tests.downstream import downstream
+from tests.fixtures import noise
 from tests.functions.conftest import WORKER
 
 __all__ = ["downstream"]
@@ -45,6 +51,17 @@ def test_a_run_does_the_tasks_and_says_so(load, context, queue, metrics, trigger
     assert (sum(counted["TasksClaimed"]), sum(counted["TasksSucceeded"])) == (2, 2)
     assert min(counted["WaitSeconds"]) >= 0
     assert trigger_topic.messages() == []
+
+
+def test_a_run_reads_and_writes_what_lies_in_the_bucket_of_the_queue(
+    load, context, table, moto_endpoint
+):
+    s3 = {"endpoint_url": moto_endpoint, **dynamodb_local.CREDENTIALS}
+    boto3.client("s3", **s3).create_bucket(Bucket=table.name)
+    queue, name = Queue(Store(table, large=in_bucket(table.name, **s3))), noise(2 * INLINE)
+    queue.put("greet", name, task_id="t")
+    load("process_tasks", LIFOQ_BUCKET=table.name).handle({}, context)
+    assert queue.get("t").result == f"Hello, {name}!"
 
 
 def test_the_tasks_that_try_a_deployed_queue_end_as_they_are_asked_to(load, context, queue):
