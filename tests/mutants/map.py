@@ -77,7 +77,9 @@ class Map:
     def tests_of(self, mutant: Mutant) -> dict[str, float]:
         """Node ids without their parameters, and their seconds, the nearest and quickest first: of
         a test that runs little beside the file it is the likelier that it looks at it. What runs at
-        import is looked at by whatever runs a line that names it, or any line of its file."""
+        import is looked at by whatever runs a line that names it, or any line of its file. Those
+        that run other lines of the file are asked last: a server that tests share runs a line at
+        its start, or beside all tests, and not for the test that looks at it."""
         text = (self._copy / mutant.path).read_text()
         line = statements(text).get(mutant.line, 0)
         found = self._tests.get(mutant.path, {}).get(line, set())
@@ -94,7 +96,7 @@ class Map:
 
         asked: dict[str, float] = {}
         files: set[str] = set()
-        for test in sorted(found, key=far):
+        for test in (*sorted(found, key=far), *sorted(near.keys() - found, key=far)):
             file, _, _ = test.partition("::")
             shared = 0 if file in files else self._shared[test]
             asked[test] = self._seconds[test] + shared
