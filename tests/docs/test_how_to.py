@@ -30,9 +30,7 @@ from tests.infrastructure.commands import run
 
 DOCS = ROOT / "docs"
 HOW_TO = {page.stem: page.read_text() for page in sorted((DOCS / "how-to").glob("*.md"))}
-OTHERS = {
-    name: (DOCS / f"{name}.md").read_text() for name in ("constructs", "long-tasks", "task-events")
-}
+OTHERS = {name: (DOCS / f"{name}.md").read_text() for name in ("constructs", "long-tasks")}
 """Pages with one complete example, among others."""
 FILES = {
     name: dict(re.findall(r'```\w+ title="(.+?)"\n(.*?)```', page, re.DOTALL))

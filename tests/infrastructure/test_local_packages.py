@@ -13,9 +13,19 @@ import pytest
 
 from lifoq_project import local_packages
 from tests.infrastructure.commands import ROOT
+from tests.infrastructure.users import User, registries
 from tests.infrastructure.wheels import Registry
 
 OWN = ROOT / "lifoq_localcloud"
+TEST = """
+import boto3, moto
+from moto import mock_aws
+
+@mock_aws
+def test_of_ones_own():
+    assert moto.__version__.startswith("5.1.")
+    boto3.client("sqs", "us-east-1").create_queue(QueueName="q")
+"""
 
 
 class Begun(Exception):
@@ -124,3 +134,24 @@ def test_they_are_those_of_the_extra_in_the_versions_of_the_clone():
         return set(re.findall(r"^\S+==\S+", file.read_text(), re.MULTILINE))
 
     assert pins(OWN / "requirements.lock") <= pins(ROOT / "requirements.lock")
+
+
+@pytest.mark.prove
+def test_a_project_whose_tests_have_another_moto_runs_in_the_local_cloud_beside(
+    wheel, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("LIFOQ_CACHE", str(tmp_path / "cache"))
+    user = User(tmp_path)
+    user.install(wheel, "dev")
+    with user.terminals() as open_terminal:
+        terminal = open_terminal(tmp_path)
+        terminal.runs(". .venv/bin/activate\nlifoq init devices\ncd devices")
+        (tmp_path / "devices" / "test_other.py").write_text(TEST)
+        with registries():
+            terminal.runs("uv pip install --quiet 'moto[sqs]<5.2'")
+        assert "3 passed" in terminal.runs("pytest -q")
+        terminal.deploys("lifoq dev")
+        second = open_terminal(tmp_path / "devices")
+        second.runs(". ../.venv/bin/activate")
+        put = "lifoq put greet '\"Ada\"' --id one\nlifoq wait one"
+        assert "Hello, Ada!" in second.runs(put)

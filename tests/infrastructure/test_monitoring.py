@@ -17,7 +17,7 @@ from lifoq.metrics import Metric, Unit
 from lifoq_cdk import LifoqDashboard
 from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.queries import OF_A_SWEEP, QUERIES
-from tests.infrastructure.deployments import ROOT, Deployment, new_app
+from tests.infrastructure.deployments import ROOT, Deployment, a_stage, new_app, synthesized
 
 COMPOSITE = "AWS::CloudWatch::CompositeAlarm"
 PARTS = {f"BurnRate{pair}{window}" for pair in ("Fast", "Slow") for window in ("Long", "Short")}
@@ -81,46 +81,93 @@ def test_an_alarm_leads_to_the_runbooks_own_address_where_that_is_given():
         board("our wiki")
 
 
-def test_an_idle_queue_costs_at_most_a_dollar_and_a_half_as_the_page_says(prod):
-    """The sweep of an idle queue sends no metric: see its own tests. CloudWatch bills an alarm by
-    the metrics that it reads."""
+def read(alarms: dict[str, dict[str, Any]]) -> int:
+    """By the metric is how CloudWatch bills alarms."""
+    return sum(
+        sum("MetricStat" in one for one in alarm.get("Metrics", [])) or 1
+        for alarm in alarms.values()
+    )
 
-    def read(stack: str) -> int:
-        found = alarms(prod, stack).values()
-        return sum(
-            sum("MetricStat" in one for one in alarm.get("Metrics", [])) or 1 for alarm in found
-        )
 
+def standing(deployment: Deployment) -> float:
+    """Dollars a month of a queue's stack, whether it is used or not."""
+    return (
+        usd("alarms", read(alarms(deployment, "queue")))
+        + usd("composite alarms", len(alarms(deployment, "queue", COMPOSITE)))
+        + usd("dashboard", len(deployment.resources("queue", "AWS::CloudWatch::Dashboard")))
+    )
+
+
+def test_an_idle_queue_costs_at_most_a_dollar_and_a_half_and_the_page_says_what_each_costs(prod):
+    """The sweep of an idle queue sends no metric: see its own tests."""
     page = " ".join((ROOT / "docs" / "cost.md").read_text().split())
-    results = json.loads((ROOT / "benchmarks" / "cost" / "results.json").read_text())["results"]
+    month = json.loads((ROOT / "benchmarks" / "cost" / "results.json").read_text())["results"][
+        "month"
+    ]
     fixed = {"custom metrics", "alarms", "composite alarms", "dashboard"}
-    work = sum(line["usd"] for line in results["month"] if line["what"] not in fixed)
-    idle = work + usd("alarms", read("queue"))
+    work = sum(line["usd"] for line in month if line["what"] not in fixed)
+    detailed = synthesized(a_stage(detailed_monitoring=True))
     # Long workers send the one; types with adaptive concurrency the other, one metric a type.
     of_all = {*Metric} - {Metric.TASKS_OPEN, Metric.CONCURRENCY_FOUND}
     by_sweep = {metric for metric in of_all if metric.gauge} | {*OF_A_SWEEP}
 
+    idle = work + standing(prod)
+    busy = usd("custom metrics", len(of_all))
+    in_detail = work + standing(detailed) + usd("custom metrics", len(by_sweep))
+
     assert idle <= 1.50
-    assert sum(line["usd"] for line in results["month"]) == pytest.approx(idle)
-    for words in (
-        f"| a queue in which nothing happens | **{idle:.2f}** |",
-        f"{len(of_all)} metrics",
-        f"{len(by_sweep)} metrics that the sweep sends",
-        (
-            f"{read('queue')} in the queue's stack, {read('generator')} in the generator's, "
-            f"{read('analytics')} with reports"
-        ),
+    assert sum(line["usd"] for line in month) == pytest.approx(idle)
+    assert f"| a queue in which nothing happens | **{idle:.2f}** |" in page
+    for row, dollars in (
+        ("the dashboard of all queues, if you deploy it, once", f"{usd('dashboard', 1):.2f}"),
+        ("a month in which each of its metrics is sent all the time", f"+ {busy:.2f}"),
+        ("a queue with detailed monitoring, in which nothing happens", f"{in_detail:.2f}"),
     ):
-        assert words in page
+        assert f"| {row} | {dollars} |" in page
+    assert f"{len(of_all)} metrics" in page
+    assert f"{len(by_sweep)} metrics that the sweep sends" in page
+    of_a_queue = read(alarms(prod, "queue"))
+    assert (
+        f"{of_a_queue} in the queue's stack, {read(alarms(prod, 'generator'))} in the generator's, "
+        f"{read(alarms(prod, 'analytics'))} with reports"
+    ) in page
+    in_both = f"alarms that read {read(alarms(detailed, 'queue'))} metrics in place of {of_a_queue}"
+    assert in_both in page
 
 
-def test_there_is_one_alarm_for_each_reason(prod):
-    """The snapshot has those of a queue with detailed monitoring."""
-    assert alarms(prod, "queue").keys() == {
+def test_there_is_one_alarm_for_each_reason_and_detailed_monitoring_adds_to_them(prod, everything):
+    reasons = {
         *("DeadLetters", "FunctionErrors", "OldestWaiting", "BurnRateHour", "TaskFailures"),
         *("Stalled", "UnknownTypes", "SweepMissing", "RunawayLoop", "TableThrottled"),
     }
+    assert alarms(prod, "queue").keys() == reasons
+    more = {"Throttles", "DroppedEvents", "IteratorAge", *PARTS, "EventsLate"}
+    in_detail = {
+        name for name in alarms(everything, "queue") if not re.match("Api|Ingest|Encoders", name)
+    }
+    assert in_detail == reasons - {"BurnRateHour"} | more
     assert not prod.resources("queue", "AWS::CloudWatch::Dashboard")
+
+
+def test_an_alarm_on_a_metric_that_is_not_sent_while_it_is_0_takes_silence_for_0(prod, everything):
+    """An alarm then rings neither because a queue falls idle nor because it was."""
+    for deployment in (prod, everything):
+        for name, alarm in alarms(deployment, "queue").items():
+            own = '"Namespace": "lifoq"' in json.dumps(alarm)
+            if own and name not in (
+                "EncodersIdle",
+                "EncodersWanted",
+            ):  # their metric is always sent
+                assert alarm["TreatMissingData"] == "notBreaching", name
+                assert alarm["ComparisonOperator"].startswith("GreaterThan"), name
+
+
+def test_each_function_of_a_queue_with_detailed_monitoring_sends_what_is_0(prod, everything):
+    for deployment, told in ((prod, False), (everything, True)):
+        for stack in ("queue", "generator"):
+            for name, one in deployment.resources(stack, "AWS::Lambda::Function").items():
+                variables = one["Properties"]["Environment"]["Variables"]
+                assert ("LIFOQ_DETAILED_METRICS" in variables) is told, name
 
 
 def test_one_dashboard_shows_a_line_for_each_queue_and_two_of_them_do_not_collide():

@@ -1,9 +1,12 @@
 """Each setting of a stage can be switched on, off and on again, one deployed over the other.
 
 What CloudFormation would refuse is looked for in the templates, since it takes minutes to be tried.
+Once it is tried with all settings together, on the local cloud.
 """
 
 import inspect
+import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -11,6 +14,7 @@ import aws_cdk as cdk
 import pytest
 
 from lifoq_cdk import LifoQueue, TaskEvents
+from lifoq_localcloud import LocalCloud
 from lifoq_localcloud.deployments import inventory
 from lifoq_localcloud.deployments.resources import changes, types
 from tests.infrastructure.deployments import synthesized
@@ -23,6 +27,7 @@ from tests.infrastructure.everything import (
     properties,
 )
 from tests.infrastructure.updates import refused
+from tests.localcloud import asked
 
 
 def switched_off() -> Iterator[Callable[[cdk.App], None]]:
@@ -54,6 +59,52 @@ def test_each_setting_can_be_switched_on_off_and_on_again():
         off = synthesized(stage).templates
         problems += [*refused(on, off), *refused(off, on), *unknown_here(on, off)]
     assert not problems
+
+
+@pytest.mark.prove
+def test_after_each_deployment_services_say_its_settings_and_the_cdk_cli_sees_no_difference(
+    tmp_path,
+):
+    beyond = {"existing_sources", "protected"}
+    with LocalCloud(tmp_path) as cloud:
+        told = []
+        for off in (beyond, SWITCHES | properties().keys(), beyond):
+            assembly = synthesized(everything(off=off)).assembly
+            cloud.deploy(assembly)
+            cloud.cdk(assembly, "diff", "--all", "--fail", "--method=template")
+            told.append(states(cloud))
+        first, without, again = told
+        assert again == first
+        both = first.keys() & without.keys()
+        changed = {it[1] for it in both if without[it] != first[it]}
+        assert changed >= ON_AND_OFF
+
+
+ON_AND_OFF = {
+    *("AWS::CloudWatch::Alarm", "AWS::DynamoDB::Table", "AWS::IAM::Role"),
+    *("AWS::Lambda::EventSourceMapping", "AWS::Lambda::Function"),
+    *("AWS::Logs::LogGroup", "AWS::S3::Bucket", "AWS::SNS::Topic"),
+    *("AWS::SQS::Queue", "AWS::SSM::Parameter", "AWS::Scheduler::Schedule"),
+}
+"""The types of which some resource is there with all settings and without, and not the same."""
+
+
+def states(cloud: LocalCloud) -> dict[tuple[str, str], str]:
+    """Return what the services say of each resource, by logical id and type, with logical ids in
+    the place of the physical ones, since a resource that comes back has another."""
+    cloudformation = cloud.client("cloudformation")
+    names, found = {}, {}
+    for stack in cloudformation.describe_stacks()["Stacks"]:
+        for one in cloudformation.list_stack_resources(StackName=stack["StackName"])[
+            "StackResourceSummaries"
+        ]:
+            place, kind = one["LogicalResourceId"], one["ResourceType"]
+            names[re.split("[/:]", one["PhysicalResourceId"])[-1]] = place
+            told = asked.state(cloud.client, kind, one["PhysicalResourceId"])
+            found[place, kind] = json.dumps(told, sort_keys=True, default=str)
+    made_up = sorted((re.escape(one) for one in names if len(one) > 5), key=len, reverse=True)
+    pattern = re.compile("|".join(made_up))
+    return {key: pattern.sub(lambda met: names[met[0]], one) for key, one in found.items()}
 
 
 def unknown_here(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:

@@ -164,6 +164,29 @@ def test_what_writes_logs_by_itself_has_groups_that_forget(everything):
     assert names == {f"{prefix}/error", f"{prefix}/output", machine}
 
 
+WITH_A_WAY_OUT = {
+    "AWS::Lambda::EventInvokeConfig": ("DestinationConfig", "OnFailure", "Destination"),
+    "AWS::Lambda::EventSourceMapping": ("DestinationConfig", "OnFailure", "Destination"),
+    "AWS::SNS::Subscription": ("RedrivePolicy", "deadLetterTargetArn"),
+    "AWS::Scheduler::Schedule": ("Target", "DeadLetterConfig", "Arn"),
+    "AWS::Events::Rule": ("Targets", 0, "DeadLetterConfig", "Arn"),
+}
+
+
+def test_whatever_fails_for_good_goes_to_a_queue(everything):
+    """Mappings of queues leave it in their queue; a mail is not tried again."""
+    for logical_id, resource in everything.all_resources():
+        found: Any = resource.get("Properties", {})
+        is_queue = ":sqs:" in str(found.get("EventSourceArn")) or "Queues" in found
+        if found.get("Protocol") != "email" and not is_queue:
+            for step in WITH_A_WAY_OUT.get(resource["Type"], ()):
+                found = found[step]
+            if resource["Type"] in WITH_A_WAY_OUT:
+                kicks = logical_id.startswith("ProcessTasksFunctionAsync")
+                queue = "SpareKicks" if kicks else "DeadLetters"
+                assert found["Fn::GetAtt"][0].startswith(queue), logical_id
+
+
 # Wake-ups
 
 
@@ -234,6 +257,22 @@ def statements(deployment: Deployment) -> list[tuple[str, dict[str, Any]]]:
         if resource["Type"] == "AWS::IAM::Policy"
         for statement in resource["Properties"]["PolicyDocument"]["Statement"]
     ]
+
+
+RESOURCELESS = re.compile(
+    r"xray:|states:SendTask|logs:.*(Deliver|Polic|LogGroups)|cloudwatch:PutMetricData|"
+    r"ecr:GetAuthorizationToken|scheduler:ListSchedules$|ec2:\w+NetworkInterfaces?$|ec2:Describe"
+)
+
+
+def test_no_role_may_do_everything_to_something_or_something_to_everything(everything):
+    for logical_id, statement in statements(everything):
+        for action in as_list(statement["Action"]):
+            assert action.startswith("kms:") or "*" not in action, logical_id
+            if "*" in as_list(statement["Resource"]):
+                assert RESOURCELESS.match(action), (logical_id, action)
+    for logical_id, resource in everything.all_resources():
+        assert "ManagedPolicyArns" not in resource.get("Properties", {}), logical_id
 
 
 def test_nobody_may_change_the_table_and_the_sweep_alone_may_delete_tasks(everything, prod):

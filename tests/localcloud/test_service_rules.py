@@ -16,6 +16,7 @@ from typing import Any
 
 import boto3
 import pytest
+from aws_cdk import assertions
 from botocore import xform_name
 from botocore.config import Config
 from botocore.exceptions import ClientError
@@ -23,7 +24,7 @@ from moto.core.utils import get_service_model
 
 from lifoq_localcloud.service_rules import calls, event_rules, metrics, templates
 from lifoq_localcloud.service_rules.refused import RefusedError
-from tests.localcloud import rows
+from tests.localcloud import common_application, rows
 from tests.localcloud.harness import Deployed, zipped
 
 ACCOUNT = "123456789012"
@@ -330,3 +331,20 @@ def test_iam_resources_need_a_capability(arranged):
 
     assert create("plain", ["CAPABILITY_IAM"])
     assert create("named", ["CAPABILITY_NAMED_IAM"], RoleName="mine")
+
+
+@pytest.mark.prove
+def test_what_the_cdk_makes_of_its_own_constructs_is_not_refused():
+    """Nor is a definition of states that it writes, once the deployment has filled it in."""
+    template = assertions.Template.from_stack(common_application.build()).to_json()
+    templates.check_form(template)
+    templates.check(template)
+    (one,) = (
+        found["Properties"]["DefinitionString"]
+        for found in template["Resources"].values()
+        if found["Type"] == "AWS::StepFunctions::StateMachine"
+    )
+    parts = [part if isinstance(part, str) else "arn:aws:it" for part in one["Fn::Join"][1]]
+    definition = json.loads("".join(parts))
+    call = {"name": "other", "definition": json.dumps(definition), "roleArn": ROLE}
+    check("stepfunctions.CreateStateMachine", call)
