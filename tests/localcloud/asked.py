@@ -26,8 +26,9 @@ _CHANGING: Final = {
 is set."""
 _ARN: Final = re.compile(r'"(?:Table|logGroup|Alarm)?Arn": "([^"]*)"')
 _CALLS: Final[dict[str, list[tuple[str, str]]]] = {}
-"""The calls that tell the state of a type: rows of ``asked.txt``. ID stands for the resource's, and
-ARN for the one that an answer before it names."""
+"""The calls that tell the state of a resource, by its type: the rows of ``asked.txt``. In a row, ID
+stands for the resource's physical id, and ARN for the first ARN in the answers to the rows before
+it."""
 for _kind, (_operation,), _call in rows("asked.txt"):
     _CALLS.setdefault(_kind, []).append((_operation, json.dumps(_call)))
 

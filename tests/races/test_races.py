@@ -136,7 +136,7 @@ class Workers:
             with log.open("rb") as file:
                 file.seek(self._read[log])
                 new = file.read()
-            whole = new[: new.rfind(b"\n") + 1]  # what a killed worker had begun to write is none
+            whole = new[: new.rfind(b"\n") + 1]  # a killed worker may leave half a line
             self._read[log] += len(whole)
             self._told += map(json.loads, whole.splitlines())
         return [line for line in self._told if key in line]
@@ -159,15 +159,15 @@ def workers(dynamodb_local_endpoint: str, table: DynamoTable, tmp_path: Path) ->
 def test_each_claim_and_key_has_one_holder_and_newest_puts_count_while_processes_stall_and_die(
     table, workers, dynamodb_local_endpoint
 ):
-    over, of_table = threading.Event(), History(dynamodb_local_endpoint, table.name)
+    over, table_history = threading.Event(), History(dynamodb_local_endpoint, table.name)
     with ThreadPoolExecutor() as pool:
         producers = [pool.submit(report, workers.queue, n, over) for n in range(3)]
-        put = trouble(workers, of_table)
+        put = trouble(workers, table_history)
         over.set()
         confirmed = [producer.result() for producer in producers]
     workers.finish()
 
-    everything = of_table.writes()
+    everything = table_history.writes()
     of_devices = [write for write in everything if write.after["taskId"] in DEVICES]
     audit(of_devices)
     assert_newest(of_devices, {n: max(told[n] for told in confirmed) for n in DEVICES})
@@ -200,7 +200,7 @@ def report(queue: Queue, number: int, over: threading.Event) -> Counter[str]:
     return confirmed
 
 
-def trouble(workers: Workers, of_table: History) -> list[str]:
+def trouble(workers: Workers, table_history: History) -> list[str]:
     """Kill one worker, stall others beyond their lease, and sweep. All the while there are tasks
     for all workers, however fast the machine is. Return the ids of the tasks."""
     put: list[str] = []
@@ -234,7 +234,7 @@ def trouble(workers: Workers, of_table: History) -> list[str]:
                 workers.sweep_for(LEASE + 0.5)
             stalls += 1
             ours = set(put)
-            of_ours = [write for write in of_table.writes() if write.after["taskId"] in ours]
+            of_ours = [write for write in table_history.writes() if write.after["taskId"] in ours]
             lost = lost_leases(of_ours)[task_type]
     return put
 
