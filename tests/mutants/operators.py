@@ -127,7 +127,7 @@ def _changes(  # noqa: C901, PLR0912  (a list, not branches)
         case ast.Compare(ops=[operator], left=left, comparators=[right]):
             if type(operator) in COMPARED_AS:
                 sign = COMPARED_AS[type(operator)]
-                yield node, f"({ast.unparse(left)} {sign} {ast.unparse(right)})"
+                yield node, f"(({ast.unparse(left)}) {sign} ({ast.unparse(right)}))"
         case ast.BoolOp(op=operator, values=values):
             sign = " and " if isinstance(operator, ast.Or) else " or "
             yield node, "(" + sign.join(f"({ast.unparse(value)})" for value in values) + ")"

@@ -32,6 +32,12 @@ def test_a_drawn_mutant_is_a_program_and_another_one_than_before() -> None:
         assert ast.dump(was) != ast.dump(becomes), mutant
 
 
+def test_a_comparison_keeps_its_sides_whole() -> None:
+    text = "same = (one or two) == three"
+    turned = [m.applied(text) for m in operators.mutants_of(text, "a.py") if "!=" in m.becomes]
+    assert [ast.unparse(ast.parse(each)) for each in turned] == ["same = (one or two) != three"]
+
+
 TEXT = '''"""Words."""
 from __future__ import annotations
 
