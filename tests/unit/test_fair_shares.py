@@ -1,9 +1,14 @@
 """Fair shares: whose turn it is among keys."""
 
+import math
+
+import pytest
+
 from lifoq.basics.host import MICROSECONDS
 from lifoq.store.candidate import Candidate
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.gates.fair_share import MEMORY, FairShare, FairShares
+from lifoq.worker.gates.gate import HowItLeft
 
 
 def seconds(number):
@@ -76,6 +81,22 @@ def test_a_key_beyond_its_share_waits_only_while_others_may_be_overlooked():
     ):
         gate.look({"flood", "k"}, host.monotonic(), unread=unread, has_read_behind=has_read_behind)
         assert (gate.wait(row, host.monotonic()) == 0) is opens
+    says = "its key flood has had more than its fair share of the slots, and the worker first reads"
+    assert gate.why(row, host.monotonic()) == f"{says} on for other keys"
+
+
+def test_a_task_that_ended_counts_with_its_own_time_and_the_next_ones_with_what_is_usual():
+    host, shares = ManualHost(), FairShares()
+    gate = FairShare(shares, host)
+    row = Candidate(task_id="t", task_type="a", created=1, expires_at=10**18, key="k")
+    token = gate.enter(row, host.monotonic())
+    host.advance(11)
+    gate.leave(token, HowItLeft(seconds=11))
+    used = MEMORY * (1 - math.exp(-11 / MEMORY))
+    assert shares.excess({"k", "other"}, host.monotonic()) == {"k": pytest.approx(used / 2)}
+    host.advance(20 * MEMORY)
+    gate.enter(row, host.monotonic())  # one of a second was guessed, one took ten more
+    assert shares.excess({"k", "other"}, host.monotonic()) == {"k": pytest.approx(2 / 2)}
 
 
 def test_a_claim_that_gave_nothing_uses_nothing_and_a_new_run_holds_nothing():

@@ -9,14 +9,17 @@ from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import get_type_hints
+from typing import Any, get_type_hints
 from unittest.mock import Mock
 
 import pytest
 
 from lifoq import InvalidInput, Processor, Queue, Rate, Registry, StoreUnavailable, WorkerSettings
+from lifoq.errors import KeyBusy
 from lifoq.items.change import Change
 from lifoq.items.quota_table import NONE, QUOTA_LASTS
+from lifoq.store.candidate import Candidate
+from lifoq.store.key_starts_seen import KeyStarts
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.backlog.when_to_poll_or_end import LONGEST_POLL
@@ -153,6 +156,8 @@ def test_a_start_that_is_undone_can_be_made_again_and_late_lets_no_two_begin_tog
     assert taken(rate, host, 1) == 1
     rate.undo(1, after=2.1)  # it was refused
     assert taken(rate, host, 9) == 0
+    rate.undo(1, after=0.4)
+    assert rate.tokens(host.monotonic()) == pytest.approx(0.8)
 
 
 def test_a_worker_that_is_full_uses_up_no_rate():
@@ -195,9 +200,10 @@ def test_a_downstream_that_takes_nothing_is_tried_once_a_second():
         passed.leave(HowItLeft(refused=True))
     (gate,) = own.named("busy_downstream").values()
     assert "refuses all, and is tried each second" in gate.why(ROW, host.monotonic())
+    assert own.wait(ROW, host.monotonic()) == 1
     tried = 0
     for _ in range(100):
-        for passed in enter_all(own, host, 1):
+        for passed in enter_all(own, host, 2):
             tried += 1
             passed.leave(HowItLeft(refused=True))
         host.advance(0.1)
@@ -213,6 +219,85 @@ def test_after_a_failure_and_no_success_none_starts_until_the_cooldown_is_over()
     host.advance(5)
     own.enter(ROW, host.monotonic()).hangs()
     assert own.wait(ROW, host.monotonic()) == 5
+
+
+def of_units(host: ManualHost, *, shared: bool) -> tuple[Gates, Any]:
+    """Return the gates of a worker, and that of its ten units: its own, or those of all workers."""
+    terms = {"weight": "tokens", "units_in_flight": 10}
+    own = gates_of([("a", terms)], host=host, shared_limits=shared)
+    (gate,) = own.named("unit_quota" if shared else "units_in_flight").values()
+    if shared:
+        assert own.enter(row(weight=10), host.monotonic()) is None
+        renewals = Renewals([gate], own.lock)
+        for renewal in renewals.due(host.monotonic()):
+            renewals.take_answer(renewal())
+        own.awaits_no_more("a")
+    return own, gate
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_heavy_task_keeps_the_room_that_gets_free_until_it_starts_or_goes_away(shared):
+    host = ManualHost()
+    own, gate = of_units(host, shared=shared)
+    heavy = row(task_id="heavy", weight=8, expires_at=host.now() + 3 * 10**6)
+    light = row(task_id="light", weight=1)
+
+    def told() -> tuple[float, float, float, Candidate | None]:
+        """The waits of the heavy task, of the light one and of any, and which is waited for."""
+        now = host.monotonic()
+        return own.wait(heavy, now), own.wait(light, now), gate.wait_of_any(now), own.awaited("a")
+
+    gate.kept_out(light)  # by another gate
+    assert told() == (0, 0, 0, None)
+    inside = [own.enter(light, host.monotonic()) for _ in range(3)]
+    assert told() == (math.inf, 0, 0, None)
+    for next_one in (heavy, row(task_id="heavier", weight=9)):
+        assert own.enter(next_one, host.monotonic()) is None
+        assert told() == (math.inf, 3, 3, heavy)
+    says = "a task of type a that weighs 8 tokens comes first, and has no room"
+    assert gate.why(light, host.monotonic()) == says
+    inside.pop().leave(HowItLeft())
+    assert told() == (0, 3, 0, heavy)
+    started = own.enter(heavy, host.monotonic())
+    assert told() == (math.inf, math.inf, math.inf, None)
+    started.undo()
+    inside += [own.enter(light, host.monotonic())]
+    for goes_away in (lambda: own.awaits_no_more("a"), lambda: host.advance(3)):
+        assert own.enter(heavy, host.monotonic()) is None
+        assert own.awaited("a") == heavy
+        goes_away()
+        assert told() == (math.inf, 0, 0, None)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_tasks_of_a_call_weigh_together_and_one_that_leaves_the_call_makes_room(shared):
+    host, freed = ManualHost(), []
+    own, gate = of_units(host, shared=shared)
+    now = host.monotonic()
+    own.on_free = lambda: freed.append(gate.inside)
+    passed = own.enter(row(weight=3), now)
+    assert passed.join(row(task_id="b", weight=4), now) is True
+    assert passed.join(row(task_id="c", weight=4), now) is False
+    assert gate.inside == 7
+    passed.weighed("b", 0)
+    assert passed.join(row(task_id="c", weight=4), now) is True
+    passed.hangs()
+    passed.weighed("t", 6)
+    assert (gate.inside, own.stuck_types) == (10, ["a"])
+    passed.leave(HowItLeft())
+    assert (gate.inside, own.stuck_types, freed) == (0, [], [3, 10, 0])
+
+
+def test_tasks_without_a_weight_share_a_call_whatever_else_waits():
+    host, freed = ManualHost(), []
+    own = gates_of([("a", {"in_flight": 1})], host=host)
+    own.on_free = lambda: freed.append(True)
+    passed = own.enter(ROW, host.monotonic())
+    assert passed.join(ROW, host.monotonic()) is True
+    passed.weighed("t", 9)
+    assert freed == []
+    passed.undo()
+    assert freed == [True]
 
 
 # Those of a run, and their reasons
@@ -253,7 +338,7 @@ class World:
                 rows_like=lambda _row: iter(self.like),
                 clock=self.host.now,
                 ends_at=self.host.monotonic() + 100 * 10**6,
-                key_starts=None,
+                key_starts=KeyStarts(self.host),
             ),
         )
 
@@ -293,6 +378,8 @@ def nothing(_world):
 TOKENS = Rate(60, per="minute", of="tokens")
 WEIGHED = {"weight": "tokens"}
 SHARED_UNITS = {"settings": {"shared_limits": True}, "units_in_flight": 3_000, **WEIGHED}
+OF_UNITS = "3,000 tokens at a time and 60 tokens per minute over all workers; this worker's part"
+ELSEWHERE = {"settings": {"types_elsewhere": frozenset("e")}}
 SITUATIONS = [
     ("run_over", {}, lambda w: setattr(w, "over", "its time is over"), {}, "claims no more"),
     ("time_left", {}, lambda w: w.host.advance(90), {}, "less time left"),
@@ -303,12 +390,14 @@ SITUATIONS = [
     ("rate", {"rate_limit": (9, TOKENS), **WEIGHED}, fill_slots, {}, "starts 60 tokens per minute"),
     ("units_in_flight", {"units_in_flight": 3, **WEIGHED}, fill_slots, {}, "3 of 3 tokens at work"),
     ("unit_quota", SHARED_UNITS, nothing, {"weight": 1_200}, "has no room for 1,200 tokens"),
+    ("unit_quota", {**SHARED_UNITS, "rate_limit": (9, TOKENS)}, nothing, {"weight": 2}, OF_UNITS),
     ("cooldown", {"cooldown": 9}, fail_one, {}, "has just failed: none starts for 9 s"),
     ("hours", {"hours": "00:00-00:01 Asia/Tokyo"}, nothing, {}, "00:00-00:01 Asia/Tokyo"),
     ("suspected_poison", {}, poison, {"suspected_poison": True}, "one by one"),
-    ("key_slots", {"per_key": 1}, hold_key, {"key": "k"}, "its key k is busy"),
+    ("key_slots", {"per_key": 1}, hold_key, {"key": "k"}, "at work, 1 of 1 on this worker"),
     ("key_rate", {"rate_per_key": 2}, claim_key, {"key": "k"}, "starts 2 tasks per second"),
     ("known_type", {}, nothing, {"task_type": "b"}, "no handler for task type b"),
+    ("known_type", ELSEWHERE, nothing, {"task_type": "e"}, "task type e is for workers elsewhere"),
     ("already_claimed_or_refused", {}, lambda w: w.claimed.ids.add("t"), {}, "has it already"),
     ("expired", {}, nothing, {"expires_at": 1}, "its deadline is over"),
     ("damaged", {}, nothing, {"damage": "taskKey is not a string"}, "taskKey is not"),
@@ -384,6 +473,33 @@ def test_a_batch_waits_until_it_is_full_or_its_first_has_waited_for_long_enough(
     world.like.append(row(task_id="t2", created=world.host.now()))
     world.like[0] = row(task_id="t0", created=world.host.now())
     assert world.run.class_is_open(world.like[0], world.host.monotonic())
+
+
+@pytest.mark.parametrize("gate", ["key_slots", "key_rate"])
+def test_a_key_that_others_hold_is_left_alone_for_longer_each_time_until_it_was_free(gate):
+    world = World(**{"per_key": 1} if gate == "key_slots" else {"rate_per_key": 2})
+    keyed = row(key="k")
+
+    def waits_after(error: Exception | None, *, confirmed: bool = True) -> float:
+        world.run.enter_key(keyed, world.host.monotonic())
+        if error is None:
+            world.run.started("t")
+            world.run.settled("t", HowItLeft(confirmed=confirmed))
+        else:
+            world.run.not_started("t", error)
+        return world.run.key_wait(keyed, world.host.monotonic())
+
+    busy = KeyBusy("a", "k")
+    assert waits_after(StoreUnavailable("no answer")) == 0
+    for pause in (0.5, 1, 2, 4, 4):
+        assert waits_after(busy) == pause
+        assert world.run.key_wait(row(key="other"), world.host.monotonic()) == 0
+        assert [name for name, _ in world.reasons(keyed)] == [gate]
+        world.host.advance(pause + 0.1)
+        assert world.run.key_wait(keyed, world.host.monotonic()) == 0
+    assert waits_after(None) == 0
+    assert waits_after(busy) == 0.5
+    assert waits_after(None, confirmed=False) == (0.5 if gate == "key_slots" else 0)
 
 
 def test_after_the_claim_the_gates_are_asked_again():
@@ -600,6 +716,16 @@ def test_a_shard_that_cannot_be_given_back_still_owes(store, host, monkeypatch):
     while quota.state.has != NONE:  # nothing more is used, and all of it is to go back
         renew(worker)
     assert quota.bucket.tokens(host.monotonic()) < 0
+
+
+def test_what_a_call_weighs_in_truth_is_taken_from_a_divided_rate(store, host):
+    worker = Sharer(store, host, weight="tokens", rate_limit=Rate(10, of="tokens"))
+    worker.next = row(weight=3)
+    worker.take_renewals()
+    (quota,) = worker.quotas
+    before = quota.bucket.tokens(host.monotonic())
+    worker.enter().weighed("t", 7)
+    assert quota.bucket.tokens(host.monotonic()) == before - 7
 
 
 def test_two_workers_owe_together_no_more_than_one_would(store, host):

@@ -1,7 +1,7 @@
 """The gate of a cooldown: after a task of a type has failed, none starts for some seconds, on this
 worker (``cooldown``)."""
 
-from typing import Any
+from typing import Any, cast
 
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.basics.times import spoken
@@ -44,4 +44,4 @@ class Cooldown(Gate):
 
 def make(setup: ProcessSetup, kind: TaskType) -> Cooldown:
     """Make the gate of a task type."""
-    return Cooldown(setup.host, kind.name, kind.cooldown or 0.0)
+    return Cooldown(setup.host, kind.name, cast("float", kind.cooldown))

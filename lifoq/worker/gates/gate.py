@@ -97,7 +97,7 @@ class Gate:
     def wait_of_any(self, now: int) -> float:
         """Return the seconds for which a poll would be useless, whatever task it finds. Asked of
         all gates about the worker, and of those about a type that live as long as the process."""
-        return 0.0
+        raise NotImplementedError
 
     def may_begin(self, row: Candidate, claim: Claim | None, now: int) -> bool:
         """Return False if a task that has entered must not begin after all. Asked in the thread of
@@ -108,8 +108,8 @@ class Gate:
 
     def ask_for_room(self, row: Candidate, now: int) -> bool:
         """Ask for more room: the task is the next, and is held back by such gates alone. Return
-        True if the run should wait for the answer."""
-        return False
+        True if the run should wait for the answer. Asked only if the gate ``can_grow``."""
+        raise NotImplementedError
 
     def answer_due(self, now: int) -> float:
         """Return the seconds for which the run should still wait for an answer; 0 if for none."""

@@ -171,7 +171,7 @@ class Gates:
     def wait(self, row: Candidate, now: int) -> float:
         """Return the seconds until the task could start; inf until something has changed."""
         with self.lock:
-            return max((gate.wait(row, now) for gate in self.of(row.task_type)), default=0.0)
+            return max(gate.wait(row, now) for gate in self.of(row.task_type))
 
     def wait_of_any(self, now: int) -> float:
         """Return the seconds until a task of some registered type could start; inf until one has

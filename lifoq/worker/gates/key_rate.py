@@ -3,7 +3,7 @@ workers (``rate_per_key``). The table itself decides, by the condition of the cl
 the run from asking in vain."""
 
 import math
-from typing import Any
+from typing import Any, cast
 
 from lifoq.basics.host import MICROSECONDS, Host
 from lifoq.errors import KeyBusy
@@ -20,9 +20,7 @@ class KeyRate(Gate):
     """Goes by the last starts of keys that claims have seen. Of a key one claim at a time is under
     way."""
 
-    def __init__(
-        self, rate: float, claimed: ClaimedFacts, starts: KeyStarts | None, host: Host
-    ) -> None:
+    def __init__(self, rate: float, claimed: ClaimedFacts, starts: KeyStarts, host: Host) -> None:
         self._rate = rate
         self._claimed = claimed
         self._starts = starts
@@ -33,7 +31,7 @@ class KeyRate(Gate):
         claiming, _ = self._claimed.of_key(row.task_type, row.key)
         if claiming:
             return math.inf
-        free_at = 0 if self._starts is None else self._starts.free_at((row.task_type, row.key))
+        free_at = self._starts.free_at((row.task_type, row.key))
         return max(self._pauses.wait(row.key, now), (free_at - now) / MICROSECONDS, 0.0)
 
     def why(self, row: Candidate, now: int) -> str:
@@ -55,4 +53,9 @@ class KeyRate(Gate):
 
 def make(setup: RunSetup, kind: TaskType) -> KeyRate:
     """Make the gate of a task type."""
-    return KeyRate(kind.rate_per_key or 1.0, setup.claimed, setup.key_starts, setup.process.host)
+    return KeyRate(
+        cast("float", kind.rate_per_key),
+        setup.claimed,
+        cast("KeyStarts", setup.key_starts),
+        setup.process.host,
+    )

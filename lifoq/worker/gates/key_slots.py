@@ -3,7 +3,7 @@ all workers (``per_key``). The table itself decides, by the condition of the cla
 the run from asking in vain."""
 
 import math
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.errors import KeyBusy
@@ -30,11 +30,12 @@ class KeyPauses:
         """The end of each key's pause, and its length in seconds."""
 
     def begin(self, key: str | None, now: int) -> None:
-        """Leave the key alone for a while, for longer than the last time."""
-        _, last = self._pauses.get(key, (0, FIRST_KEY_PAUSE / 2))
-        pause = min(LONGEST_KEY_PAUSE, last * 2)
+        """Leave the key alone for a while, for longer than the last time, unless that is long
+        over."""
         long_over = now - microseconds(LONGEST_KEY_PAUSE)
         self._pauses = {k: kept for k, kept in self._pauses.items() if kept[0] > long_over}
+        _, last = self._pauses.get(key, (0, FIRST_KEY_PAUSE / 2))
+        pause = min(LONGEST_KEY_PAUSE, last * 2)
         self._pauses[key] = now + microseconds(pause), pause
 
     def end(self, key: str | None) -> None:
@@ -83,4 +84,4 @@ class KeySlots(Gate):
 
 def make(setup: RunSetup, kind: TaskType) -> KeySlots:
     """Make the gate of a task type."""
-    return KeySlots(kind.per_key or 1, setup.claimed, setup.process.host)
+    return KeySlots(cast("int", kind.per_key), setup.claimed, setup.process.host)

@@ -3,10 +3,9 @@ has one (``rate_limit`` of its settings), and so has each task type with a ``rat
 own; several rates of a type stand beside each other."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from lifoq.basics.host import MICROSECONDS
-from lifoq.basics.numbers import check_rate
 from lifoq.store.candidate import Candidate
 from lifoq.worker.gates.gate import Gate
 from lifoq.worker.gates.gate_inputs import ProcessSetup
@@ -33,7 +32,6 @@ class Bucket(Gate):
     ) -> None:
         """``now``: monotonic microseconds. ``said``: whose rate it is, and how high, in words.
         ``weigh``: tells the tokens that a task takes; None: each takes one."""
-        check_rate("rate", rate)
         self._rate = rate
         self._burst = burst or max(1.0, rate)
         self._tokens = self._burst
@@ -115,7 +113,7 @@ def make(setup: ProcessSetup, kind: TaskType | None) -> Gate:
     """Make the gate of the worker, or of a task type."""
     now = setup.host.monotonic()
     if kind is None:
-        rate = setup.settings.rate_limit or 1.0
+        rate = cast("float", setup.settings.rate_limit)
         return Bucket(rate, now=now, said=f"the worker starts {rate:g} tasks per second")
     buckets = [
         Bucket(

@@ -3,7 +3,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from lifoq.basics.host import MICROSECONDS
 from lifoq.store.candidate import Candidate
@@ -64,7 +64,7 @@ class UnitsInFlight(CountingGate):
     def __init__(self, kind: TaskType, clock: Callable[[], int]) -> None:
         """``clock``: the queue's time, in epoch microseconds."""
         self._kind = kind
-        self._most = kind.units_in_flight or 1
+        self._most = cast("int", kind.units_in_flight)
         self._awaits = AwaitedTask(kind, clock)
 
     def wait(self, row: Candidate, now: int) -> float:
