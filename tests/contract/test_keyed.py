@@ -13,16 +13,16 @@ import pytest
 from lifoq.basics.clock import CLOCKS_APART
 from lifoq.basics.host import microseconds
 from lifoq.client.queue import Queue
-from lifoq.errors import InvalidInput, KeyBusy, NotClaimed, StoreUnavailable
+from lifoq.errors import DamagedTask, InvalidInput, KeyBusy, NotClaimed, StoreUnavailable
 from lifoq.items.change import TransactionRefused
 from lifoq.items.key_limit import KeyLimit
-from lifoq.items.key_slots import KEPT_FREE, slot_id
+from lifoq.items.key_slots import KEPT_FREE, KEPT_HELD, next_start, slot_id
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, Task
 from lifoq.store.candidate import Candidate
 from lifoq.store.claims import Claim
 from lifoq.store.key_starts_seen import START_WITHIN
-from lifoq.store.keyed_claims import KeyedClaims
+from lifoq.store.keyed_claims import REREAD_PAUSE, KeyedClaims
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.handlers.registry import Registry
@@ -294,6 +294,8 @@ def test_a_slot_is_there_as_long_as_its_rate_binds(store, limit, interval):
     slot = store.table.get(slot_id("a", "k", 0))
     assert slot.keys() - {"heldBy"} == {"taskId", "takenAt", "ttl"}
     assert slot["ttl"] == store.now() // 10**6 + interval + KEPT_FREE
+    late = 0 if limit.per_key else next_start(slot) - store.now() - interval * 10**6
+    assert 0 <= late <= 10**6
 
 
 @on_dynamodb_too
@@ -319,6 +321,7 @@ def late(store: Store, keyed: KeyedClaims, monkeypatch: pytest.MonkeyPatch) -> C
     send, sent = store.table.update_and_put, []
 
     def hold_up(*arguments: Any, **terms: Any) -> None:
+        assert terms["once"], "no claim is sent twice"
         sent.append(partial(send, *arguments, **terms))
         raise StoreUnavailable("no answer")
 
@@ -327,6 +330,28 @@ def late(store: Store, keyed: KeyedClaims, monkeypatch: pytest.MonkeyPatch) -> C
         claim(keyed, put(store, "t"))
     monkeypatch.undo()
     return sent[0]
+
+
+def test_whether_a_claim_was_granted_is_asked_for_during_a_third_of_its_lease(
+    store, keyed, host, monkeypatch
+):
+    shown, began, asked = put(store, "t"), host.monotonic(), []
+
+    def get(task_id: str) -> None:
+        asked.append((host.monotonic() - began) / 10**6)
+        raise StoreUnavailable("no answer")
+
+    monkeypatch.setattr(store.table, "get", get)
+    with pytest.raises(StoreUnavailable):
+        claim(keyed, shown)
+    assert asked[:52] == pytest.approx([*(n * REREAD_PAUSE for n in range(51)), 10])
+
+
+def test_a_claim_of_a_damaged_task_says_what_is_wrong_with_it(store, keyed, past):
+    shown = put(store, "t")
+    past.write({**store.table.get("t"), "expiresAt": "soon"})
+    with pytest.raises(DamagedTask, match="expiresAt"):
+        claim(keyed, shown)
 
 
 def test_a_claim_that_arrives_late_is_refused_where_another_has_the_key(store, keyed, late):
@@ -366,7 +391,7 @@ def test_slots_are_seen_by_nobody_and_vanish(store, keyed, host):
     assert (report.dead_lettered, report.leases_expired) == (0, 0)
     free, held = (store.table.get(slot_id("a", key, 0)) for key in ("k", "k2"))
     assert free["ttl"] == host.now() // 10**6 + KEPT_FREE
-    assert held["ttl"] > host.now() // 10**6 + 300 * 86_400
+    assert held["ttl"] == host.now() // 10**6 + KEPT_HELD
     assert "taskStatus" not in {**free, **held}
 
 

@@ -13,7 +13,9 @@ from lifoq.items.quota_table import (
     CLOCKS_APART,
     NONE,
     QUOTA_LASTS,
+    QUOTA_TABLE_KEPT,
     Amount,
+    Entry,
     Grant,
     QuotaTable,
     Renewal,
@@ -55,6 +57,10 @@ def renewal(worker: str, wants: Amount, **terms: Any) -> Renewal:
     return Renewal(worker=worker, wants=wants, **told)
 
 
+def read(store: Store, *, units: bool = False) -> QuotaTable:
+    return QuotaTable.of(store.table.get(quota_table_id("a", units=units)), SharedLimit())
+
+
 # Slots, and shards with their tokens
 
 
@@ -69,14 +75,23 @@ def test_what_one_gives_back_the_next_has_at_once_tokens_and_all(quota_tables):
     assert (later.has, later.tokens) == (Amount(1, 1), 0)  # a token is handed on once
 
 
-def test_shards_that_nobody_has_fill_up(quota_tables, host):
+def test_shards_that_nobody_has_fill_up(quota_tables, store, host):
     take(quota_tables, "w1", ALL)
     take(quota_tables, "w1", NONE, keeps=NONE)  # all tokens are used
+    assert not read(store).entries
     host.advance(0.6)
     assert take(quota_tables, "w2", ALL).tokens == pytest.approx(1.2)
     take(quota_tables, "w2", NONE, keeps=NONE)
     host.advance(60)
     assert take(quota_tables, "w2", ALL).tokens == 2
+
+
+def test_tokens_come_with_new_shards_and_not_again_with_those_that_were_kept(quota_tables):
+    shared, tokens = SharedLimit(rate=4.0), []
+    for shards in (2, 3):
+        wants = Amount(0, shards)
+        tokens.append(take(quota_tables, "w", wants, keeps=wants, shared=shared).tokens)
+    assert tokens == [2, 1]
 
 
 def test_clocks_that_differ_make_no_tokens(quota_tables, store, host):
@@ -116,12 +131,20 @@ def test_a_worker_that_has_more_than_its_fair_part_is_told_what_is_fair(quota_ta
     assert take(quota_tables, "w1", ALL, keeps=NONE).has == Amount(2, 1)
 
 
+def test_what_cannot_be_divided_stays_with_who_has_more(quota_tables):
+    odd, all_of_it = SharedLimit(in_flight=3), Amount(3, 0)
+    for worker, fair in (("z", 3), ("a", 1), ("z", 2)):
+        assert take(quota_tables, worker, all_of_it, shared=odd).fair.slots == fair
+    assert take(quota_tables, "z", all_of_it, shared=odd, keeps=Amount(1, 0)).has.slots == 2
+
+
 @pytest.mark.parametrize(
     "shared", [SharedLimit(in_flight=1, rate=2.0), SharedLimit(in_flight=4, rate=0.5)]
 )
 def test_nobody_has_slots_without_shards_or_shards_without_slots(quota_tables, shared):
     take(quota_tables, "w1", ALL, shared=shared)
-    assert take(quota_tables, "w2", ALL, shared=shared).has == NONE
+    late = take(quota_tables, "w2", ALL, shared=shared)
+    assert (late.has, late.fair) == (NONE, NONE)
     assert take(quota_tables, "w1", ALL, shared=shared).fair == shared.amount
 
 
@@ -178,11 +201,21 @@ def test_what_shards_owe_goes_with_them_to_whoever_has_them_next(quota_tables, h
 
 
 def test_a_quota_table_tells_of_its_limit_and_of_what_the_next_tasks_need(quota_tables, store):
-    needs = {"needs": Amount(70, 0), "since": 5}
-    take(quota_tables, "w", Amount(70, 0), shared=UNITS, **needs)
-    read = QuotaTable.of(store.table.get(quota_table_id("a", units=True)), SharedLimit())
-    assert read.limit == UNITS
-    assert (read.entries["w"].needs, read.entries["w"].since) == (Amount(70, 0), 5)
+    for needs, since in ((70, 5), (60, 6)):
+        terms = {"needs": Amount(needs, 0), "since": since, "renew": False, "keeps": UNITS.amount}
+        take(quota_tables, "w", Amount(70, 0), shared=UNITS, **terms)
+        entry = read(store, units=True).entries["w"]
+        assert (entry.needs.slots, entry.since) == (needs, since)
+    assert read(store, units=True).limit == UNITS
+    kept = store.table.get("lifoq:own:units:a")
+    assert kept["ttl"] == store.now() // 10**6 + QUOTA_TABLE_KEPT
+
+
+def test_a_quota_table_of_a_release_that_told_no_limit_and_no_needs_is_read(store, past):
+    past.write({"taskId": quota_table_id("a"), "payload": ROW % "[1,2,3,4,5,6,7]", "claimId": "c"})
+    quotas = read(store)
+    entry = Entry(has=Amount(1, 2), wants=Amount(3, 4), until=5, lease=6, renewal=7)
+    assert quotas == QuotaTable(tokens=1, entries={"w": entry})
 
 
 # Late, lost and rival renewals
@@ -200,10 +233,11 @@ def test_who_comes_back_after_its_quota_ran_out_has_what_is_left(quota_tables, h
 
 def test_a_renewal_that_is_late_changes_nothing(quota_tables, store):
     take(quota_tables, "w", ALL)
-    late = renewal("w", NONE, keeps=NONE)
-    take(quota_tables, "w", ALL)
+    late, latest = renewal("w", NONE, keeps=NONE), renewal("w", ALL)
+    quota_tables.take("a", SHARED, latest)
     before = store.table.get(quota_table_id("a"))
     assert quota_tables.take("a", SHARED, late) is None
+    assert quota_tables.take("a", SHARED, latest) is None
     assert store.table.get(quota_table_id("a")) == before
 
 

@@ -267,11 +267,13 @@ def test_a_sweep_that_saw_an_earlier_claim_does_not_end_the_later_one(store, hos
 def test_a_task_that_is_over_cannot_be_cancelled(store):
     put(store, "t")
     task = claim(store, "t")
-    with pytest.raises(WrongStatus, match="TAKEN"):
+    with pytest.raises(WrongStatus, match=r"TAKEN.*PENDING or DELAYED"):
         store.cancel("t", running=False)
+    with pytest.raises(WrongStatus, match=r"TAKEN.*SUCCESS, FAILURE or CANCELLED"):
+        store.delete("t")
     assert store.cancel("t").status is Status.TAKEN
     store.succeed(task, "1")  # all the same
-    with pytest.raises(WrongStatus, match="SUCCESS"):
+    with pytest.raises(WrongStatus, match=r"SUCCESS.*PENDING, DELAYED or TAKEN"):
         store.cancel("t")
     with pytest.raises(TaskNotFound):
         store.cancel("nobody")
@@ -300,6 +302,33 @@ def test_a_task_that_vanishes_between_look_and_write_is_not_found(store, past, m
     with pytest.raises(TaskNotFound):
         getattr(store, act)("t")
     assert store.get("t") is None
+
+
+@pytest.mark.parametrize("act", ["redrive", "delete"])
+def test_an_operator_who_is_not_answered_is_told_of_the_own_act_and_else_of_the_others(
+    store, monkeypatch, act
+):
+    put(store, "t")
+    store.fail(claim(store, "t"), BOOM)
+    name = "delete" if act == "delete" else "update_and_get"
+    write, rival = getattr(store.table, name), lambda: None
+
+    def written_twice(*arguments, **terms):
+        rival()
+        write(*arguments, **terms)
+        return write(*arguments, **terms)
+
+    monkeypatch.setattr(store.table, name, written_twice)
+    failed, told = store.get("t"), getattr(store, act)("t")
+    assert told == (failed if act == "delete" else store.get("t"))
+    monkeypatch.undo()
+    with pytest.raises(TaskNotFound if act == "delete" else WrongStatus):
+        getattr(store, act)("t")
+    if act == "redrive":
+        store.fail(claim(store, "t"), BOOM)
+        once_seen(store, monkeypatch, lambda: Store(store.table, host=ManualHost()).redrive("t"))
+        with pytest.raises(WrongStatus, match="PENDING"):
+            store.redrive("t")
 
 
 def test_a_task_that_is_claimed_between_look_and_cancel_stays_claimed(store, monkeypatch):
