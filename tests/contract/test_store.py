@@ -14,6 +14,7 @@ from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import MAX_ITEM_BYTES, Attribute, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
+from lifoq.store import reads
 from lifoq.store.reads import BROWSE_PAGE
 from lifoq.store.store import Store
 from lifoq.testing.hosts import START, ManualHost
@@ -212,6 +213,42 @@ def test_a_heartbeat_that_is_applied_late_does_not_shorten_the_lease(store, host
     assert store.get("t").lease_expires == START + 60 * SECOND
 
 
+@pytest.mark.parametrize("by", ["its caller, who has gone", "an operator"])
+def test_a_heartbeat_of_a_cancelled_task_says_so_and_keeps_its_lease(store, host, by):
+    put(store, "t")
+    if by != "an operator":
+        store.want("t", until=START + 5 * SECOND)
+    task = claim(store, "t")
+    host.advance(5)
+    if by == "an operator":
+        store.cancel("t")
+    with pytest.raises(Cancelled):
+        store.extend(task, lease=30)
+    kept = store.get("t")
+    assert (kept.cancel_asked, kept.lease_expires) == (START + 5 * SECOND, START + 35 * SECOND)
+
+
+def test_what_is_gone_or_damaged_is_neither_claimed_nor_kept(store, past):
+    for task_id in ("gone", "damaged"):
+        put(store, task_id)
+    task = claim(store, "gone")
+    past.remove("gone")
+    past.write({**store.table.get("damaged"), "expiresAt": "never"})
+    for act, error in (
+        (lambda: claim(store, "gone"), NotClaimed),
+        (lambda: store.extend(task, lease=30), LeaseLost),
+        (lambda: claim(store, "damaged"), DamagedTask),
+    ):
+        with pytest.raises(error):
+            act()
+
+
+def test_a_retry_in_less_than_a_second_waits_for_it(store):
+    put(store, "t")
+    assert store.retry(claim(store, "t"), BOOM, delay=0.5) is None
+    assert store.get("t").due_at == START + SECOND // 2
+
+
 # Chaining
 
 
@@ -337,6 +374,31 @@ def test_a_task_that_is_claimed_between_look_and_cancel_stays_claimed(store, mon
     with pytest.raises(WrongStatus, match="TAKEN"):
         store.cancel("t", running=False)
     assert store.get("t").cancel_asked is None
+
+
+def test_only_what_runs_or_waits_and_is_not_shed_has_not_ended(store, host, past):
+    for task_id in ("waits", "runs", "over", "damaged"):
+        put(store, task_id)
+    put(store, "shed", deadline=1)
+    put(store, "due", delay=60)
+    claim(store, "runs")
+    store.succeed(claim(store, "over"), "1")
+    past.write({**store.table.get("damaged"), "expiresAt": "never"})
+    host.advance(2)
+    asked = ["waits", "due", "runs", "over", "damaged", "shed", "nobody"]
+    assert store.unended(asked) == {"waits", "due", "runs"}
+    assert [task_id for task_id in asked if store.has_not_ended(task_id) is True] == asked[:3]
+
+
+def test_what_waits_is_read_page_by_page_and_what_is_newer_is_counted(store, host, monkeypatch):
+    monkeypatch.setattr(reads, "LARGEST_PAGE", 2)
+    for n in range(5):
+        put(store, f"t{n}")
+        host.advance(1 / SECOND)
+    for cap, numbers in ((6, [4, 3, 2, 1, 0]), (4, [4, 3, 2, 1])):
+        waiting = [row.task_id for row in store.waiting(where=(), cap=cap)]
+        assert waiting == [f"t{n}" for n in numbers]
+    assert [store.count_newer(store.get(f"t{n}"), cap=9).value for n in range(5)] == [4, 3, 2, 1, 0]
 
 
 # Cancelling what runs

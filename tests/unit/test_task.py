@@ -5,8 +5,9 @@ import re
 import pytest
 
 from lifoq.errors import DamagedTask
+from lifoq.items import size
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.items.schema import ATTRIBUTE_TYPES, Attribute
+from lifoq.items.schema import ATTRIBUTE_TYPES, Attribute, not_projected
 from lifoq.items.task import NewTask, Task, accept
 from lifoq.items.task_error import MAX_TRACEBACK, TaskError
 from lifoq.items.transitions import new_item
@@ -67,3 +68,21 @@ def test_a_traceback_is_kept_as_far_as_the_item_has_room_for_it():
         described = TaskError.of(error)
     kept = TaskError.from_json(described.to_json()).traceback
     assert re.match(r"\([\d,]+ characters before\)\n\x01", kept)
+
+
+def test_an_index_lacks_what_it_does_not_project_and_nothing_where_it_projects_all():
+    needed = {"Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["b", "c", "a"]}}
+    shown = {"Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["c", "d"]}}
+    assert not_projected(shown, needed) == ["a", "b"]
+    assert not_projected({"Projection": {"ProjectionType": "ALL"}}, needed) == []
+
+
+def test_the_size_of_an_item_is_that_of_its_names_and_values_as_dynamodb_counts_them():
+    for value, bytes_of_it in (
+        ("\u00e9", 2),
+        (b"123", 3),
+        (7, 12),
+        (["x", b"yz"], 3 + 2 + 3),
+        ({"bc": "d", "e": "f"}, 3 + 2 + 3 + 2),
+    ):
+        assert size.of({"name": value}) == 4 + bytes_of_it
