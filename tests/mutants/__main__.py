@@ -3,15 +3,16 @@
 import json
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from tests.mutants import by_hand, operators
+from tests.mutants import by_hand, operators, quick
 from tests.mutants.map import Map
 from tests.mutants.operators import Mutant
-from tests.mutants.trial import copy_of, verdicts
+from tests.mutants.trial import Task, Verdict, copy_of, verdicts
 
 ROOT = Path(__file__).parents[2]
 NEAR = (
@@ -57,10 +58,19 @@ def main(
         _judge(mutants, Map(out, first), copies, out / "verdicts.json")
 
 
+def _verdicts(tasks: list[Task], copies: list[Path]) -> Iterator[Verdict]:
+    """Judge in forks first, and what slips through there again, in processes of its own."""
+    left = dict(enumerate(tasks))
+    for number, by in quick.verdicts(tasks, copies[0], processes=len(copies)):
+        del left[number]
+        yield number, by, None
+    yield from verdicts(left.values(), copies)
+
+
 def _judge(mutants: list[Mutant], of_lines: Map, copies: list[Path], kept: Path) -> None:
     tasks = [(n, mutant, of_lines.tests_of(mutant)) for n, mutant in enumerate(mutants)]
     rows: list[dict[str, Any]] = []
-    for number, by, trouble in verdicts(tasks, copies):
+    for number, by, trouble in _verdicts(tasks, copies):
         _, mutant, asked = tasks[number]
         row = {"mutant": str(mutant), "rule": mutant.rule, "asked": len(asked), "by": by}
         rows.append(row if trouble is None else {**row, "not judged": trouble})

@@ -70,6 +70,10 @@ class Map:
     def _all(self) -> Counter[str]:
         return Counter(test for path in self._tests for test in self._in(path))
 
+    @cache  # noqa: B019  (a map is read once, and lives as long as its process)
+    def _near(self, path: str) -> Counter[str]:
+        return Counter(self._in(path))
+
     def _in(self, path: str) -> Iterator[str]:
         """Each test as often as it runs a statement of the file."""
         return (test for tests in self._tests.get(path, {}).values() for test in tests)
@@ -86,7 +90,7 @@ class Map:
         name = named_at_import(text, mutant.line)
         if name or not found:
             found = {*self._in(mutant.path), *self._naming(name or Path(mutant.path).stem)}
-        near = Counter(self._in(mutant.path))
+        near = self._near(mutant.path)
 
         def far(test: str) -> tuple[float, str]:
             """Return a larger number for a test that takes longer alone, or runs much beside this

@@ -9,7 +9,7 @@ import click
 import pytest
 from greenlet import greenlet
 
-from tests.mutants import by_hand, operators, trial
+from tests.mutants import by_hand, operators, quick, trial
 from tests.mutants.map import Map, statements
 from tests.mutants.operators import Mutant
 from tests.mutants.telling import TELLS, make_tell
@@ -130,6 +130,26 @@ def test_a_test_that_is_not_there_any_more_has_caught_nothing(tmp_path, capfd) -
         for gone in ("test_well.py::gone", "test_gone.py::test"):
             with pytest.raises(click.ClickException, match="delete --out, to draw it anew"):
                 trial._caught_by({gone: 1}, tmp_path)
+
+
+@pytest.mark.prove
+def test_in_forks_no_change_stays_and_what_rests_on_another_test_notices_nothing(tmp_path) -> None:
+    shutil.copytree(ROOT / "tests" / "mutants", tmp_path / "tests" / "mutants")
+    text = "def one(): return 1\ndef two(): return 2\n"
+    (tmp_path / "a.py").write_text(text)
+    (tmp_path / "test_a.py").write_text("import a\ndef test(): assert a.one() == 1\n")
+    (tmp_path / "test_b.py").write_text(
+        "import a\nran = []\ndef test(): ran.append(a)\ndef test_rests(): assert ran\n"
+    )
+    one, two = (
+        Mutant(path="a.py", line=1, was=number, becomes="3", start=text.index(number))
+        for number in "12"
+    )
+    asked = {"test_a.py::test": 1.0}
+    tasks = [(0, one, asked), (1, two, asked), (2, two, {"test_b.py::test_rests": 1.0})]
+    tasks.append((3, one, {"test_a.py::gone": 1.0, **asked}))
+    found = dict(quick.verdicts(tasks, tmp_path, processes=1))
+    assert found == {0: "test_a.py::test", 3: "test_a.py::test"}
 
 
 @pytest.mark.prove
