@@ -15,21 +15,23 @@ from lifoq_localcloud.tables.rows import Index, Rows
 
 @dataclass
 class StoredTable:
-    """A table with its items, and with global indexes that show all attributes."""
+    """A table with its items, and with indexes: local ones where they have the table's hash key, and
+    global ones. They show all attributes; one whose name ends in ``keys`` shows keys alone."""
 
     name: str
     key_schema: Schema
     journal: Journal = field(default_factory=Journal)
 
     def __post_init__(self) -> None:
-        self.rows = Rows(key_names=[*self.key_schema.key], size=values.size)
+        names = [*self.key_schema.key]
+        self.rows = Rows(key_names=names, size=values.size)
         self.rows.index(
             Index(
                 name=name,
                 hash_names=(next(iter(key)),),
                 range_names=tuple(key)[1:],
-                local=False,
-                shown=None,
+                local=next(iter(key)) == names[0],
+                shown=frozenset((*key, *names)) if name.endswith("keys") else None,
             )
             for name, key in self.key_schema.indexes.items()
         )

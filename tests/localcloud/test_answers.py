@@ -9,7 +9,10 @@ from botocore.exceptions import ClientError
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
 
 from lifoq_localcloud.moto_adapter.tables import JournaledTable
+from lifoq_localcloud.table_rules.keys import Schema
 from tests.localcloud.harness import eventually
+from tests.localcloud.rows import rows
+from tests.localcloud.stored import Database
 
 ATTRIBUTES: dict[str, Any] = {
     "text": {"S": 'ü "quoted" \n'},
@@ -22,6 +25,34 @@ ATTRIBUTES: dict[str, Any] = {
     "list": {"L": [{"N": "1"}, {"M": {"deep": {"B": b"\x00\xff"}}}]},
     "map": {"M": {"a.b": {"S": "dotted"}}},
 }
+
+INDEXES = {
+    "local": {"h": "S", "x": "N"},
+    "by-x": {"x": "N"},
+    "by-z": {"x": "N", "y": "N", "z": "B"},
+    "local-keys": {"h": "S", "w": "S"},
+    "by-w-keys": {"w": "S"},
+}
+
+
+def test_each_operation_on_items_answers_in_full():
+    """The rows of ``answered_requests.txt``, one after another, in two tables that are empty."""
+    database = Database(
+        t=Schema(key={"h": "S", "r": "N"}, indexes=INDEXES), u=Schema(key={"id": "S"})
+    )
+    for operation, (answer,), call in rows("answered_requests.txt"):
+        assert database.answer(operation, call) == json.loads(answer), call
+
+
+def test_a_batch_reads_no_more_than_16_mb_and_tells_what_is_left():
+    database = Database(t=Schema(key={"id": "S"}))
+    keys = [{"id": {"S": str(number)}} for number in range(10, 54)]
+    for key in keys:
+        database.ask("PutItem", {"TableName": "t", "Item": {**key, "x": {"S": "x" * 399_452}}})
+    asked = {"Keys": keys, "ConsistentRead": True}
+    told = database.ask("BatchGetItem", {"RequestItems": {"t": asked}})
+    assert [one["id"] for one in told["Responses"]["t"]] == [key["id"] for key in keys[:42]]
+    assert told["UnprocessedKeys"] == {"t": {**asked, "Keys": keys[42:]}}
 
 
 def test_every_type_of_value_arrives_as_it_was_stored(deployed):

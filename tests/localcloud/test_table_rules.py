@@ -140,6 +140,15 @@ def test_a_key_that_does_not_fit_cancels_a_transaction():
     assert [reason["Code"] for reason in refused.value.reasons or []] == ["ValidationError"]
 
 
+def test_an_update_nests_no_deeper_than_a_put():
+    tables = database()
+    tables.ask("PutItem", put(m={"M": {}}))
+    update = {**UPDATE, "UpdateExpression": "SET m.p = :n"}
+    tables.ask("UpdateItem", {**update, "ExpressionAttributeValues": {":n": nested(31)}})
+    with pytest.raises(RefusedError, match="Nesting Levels"):
+        tables.ask("UpdateItem", {**update, "ExpressionAttributeValues": {":n": nested(32)}})
+
+
 @pytest.mark.parametrize(
     ("given", "stored"),
     [("00042", "42"), ("1.0", "1"), ("-0", "0"), ("1.5E2", "150"), ("1E-3", "0.001"), ("10", "10")],
