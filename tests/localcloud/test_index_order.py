@@ -117,6 +117,7 @@ def test_a_scan_finds_each_item_once_whatever_its_pages_and_segments():
         found: list[str] = []
         for segment in range(segments):
             start: Item | None = None
+            before = len(found)
             while True:
                 asked = {"TableName": "tasks", "Limit": limit}
                 asked |= {"Segment": segment, "TotalSegments": segments}
@@ -125,6 +126,7 @@ def test_a_scan_finds_each_item_once_whatever_its_pages_and_segments():
                 start = told.get("LastEvaluatedKey")
                 if start is None:
                     break
+            assert len(found) > before, "each segment has its share"
         assert sorted(found) == sorted(there)
 
 

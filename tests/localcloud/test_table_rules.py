@@ -19,8 +19,9 @@ FIVE, NINE = {"N": "5"}, {"N": "9"}
 
 
 def database() -> Database:
-    """Two tables without an item."""
-    return Database(tasks=SCHEMA, numbers=Schema(key={"n": "N"}))
+    """Three tables without an item."""
+    pairs = Schema(key={"h": "S", "r": "S"}, indexes={"by-s": {"s": "S", "q": "S"}})
+    return Database(tasks=SCHEMA, numbers=Schema(key={"n": "N"}), pairs=pairs)
 
 
 def check(operation: str, **request: Any) -> None:
@@ -57,6 +58,12 @@ def write(count: int) -> dict[str, Any]:
     return {"RequestItems": {"tasks": asked}}
 
 
+def read(tasks: int, numbers: int) -> dict[str, Any]:
+    of_tasks = [{"id": {"S": str(one)}} for one in range(tasks)]
+    of_numbers = [{"n": {"N": str(one)}} for one in range(numbers)]
+    return {"RequestItems": {"tasks": {"Keys": of_tasks}, "numbers": {"Keys": of_numbers}}}
+
+
 def transaction(*members: Any) -> dict[str, Any]:
     return {"TransactItems": list(members)}
 
@@ -79,6 +86,7 @@ GET = {"TableName": "tasks", "Key": KEY}
 START = {"status": {"S": "PENDING"}, "created": FIVE, **KEY}
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("BatchGetItem", read(50, 51), "Too many items requested for the BatchGetItem call"),
     ("BatchWriteItem", write(26), "Member must have length less than or equal to 25"),
     (
         "TransactWriteItems",
@@ -113,6 +121,7 @@ def test_what_dynamodb_refuses_is_refused_with_its_words(subtests):
 
 
 ALLOWED: list[tuple[str, dict[str, Any]]] = [
+    ("BatchGetItem", read(50, 50)),
     ("BatchWriteItem", write(25)),
     ("PutItem", put(n={"N": "1" * 38}, s=nested(32), empty={"S": ""}, none={"NULL": True})),
     ("Query", query(ExclusiveStartKey=START, Limit=1)),
@@ -187,7 +196,8 @@ def test_a_transaction_is_done_once_for_each_token():
     other = {**transaction({"Put": put(n=FIVE)}), "ClientRequestToken": "t"}
     assert not repeats.knows(first, 0)
     repeats.note(first, 0)
-    assert repeats.knows(first, 599)
+    in_other_order = {"Put": dict(reversed(put().items()))}
+    assert repeats.knows({**transaction(in_other_order), "ClientRequestToken": "t"}, 599)
     with pytest.raises(RefusedError) as refused:
         repeats.knows(other, 599)
     assert refused.value.code == MISMATCH
@@ -233,12 +243,22 @@ def test_what_is_expected_becomes_a_condition(expected, condition):
 
 
 def test_attributes_to_update_become_an_update():
-    updates = {"n": {"Action": "DELETE"}, "l": {"Action": "ADD", "Value": {"L": [FIVE]}}}
+    fives = {"L": [FIVE]}
+    updates = {
+        "n": {"Action": "DELETE"},
+        "l": {"Action": "ADD", "Value": fives},
+        "m": {"Value": fives},
+        "c": {"Action": "ADD", "Value": FIVE},
+        "s": {"Action": "DELETE", "Value": {"SS": ["a"]}},
+    }
     request: dict[str, Any] = {"AttributeUpdates": updates}
     legacy.rewrite(request)
-    told = "REMOVE #n0 SET #n1 = list_append(if_not_exists(#n1, :v1), :v0)"
-    assert request["UpdateExpression"] == told
-    assert request["ExpressionAttributeValues"] == {":v0": {"L": [FIVE]}, ":v1": {"L": []}}
+    assert request["UpdateExpression"] == (
+        "REMOVE #n0 SET #n1 = list_append(if_not_exists(#n1, :v1), :v0), #n2 = :v2 "
+        "ADD #n3 :v3 DELETE #n4 :v4"
+    )
+    given = request["ExpressionAttributeValues"]
+    assert [*given.values()] == [fives, {"L": []}, fives, FIVE, {"SS": ["a"]}]
 
 
 def test_a_local_index_has_the_tables_hash_key_beside_a_range_key():
