@@ -15,8 +15,8 @@ from lifoq_localcloud.tables.rows import Index, Rows
 
 @dataclass
 class StoredTable:
-    """A table with its items, and with indexes: local ones where they have the table's hash key, and
-    global ones. They show all attributes; one whose name ends in ``keys`` shows keys alone."""
+    """A table with its items, and with indexes: local ones where they have the table's hash key,
+    else global ones. They show all attributes; one whose name ends in ``keys`` shows keys alone."""
 
     name: str
     key_schema: Schema
