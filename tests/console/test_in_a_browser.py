@@ -1,5 +1,7 @@
 """The console in a real browser: pages stay fresh, recover, fit their window, and are operated."""
 
+from dataclasses import replace
+
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lifoq import QueueStats, StoreUnavailable, every
@@ -44,8 +46,10 @@ def test_a_page_shows_what_was_seen_last_and_goes_on_once_the_queue_answers(
     browser.open(f"http://{console.host}/")
     browser.wait()
     assert "Keeping up" not in browser.text
+    browser.run("window.isOld = true")
     is_down = False
     browser.wait()
+    assert not browser.run("'isOld' in window")
     assert 'role="status" hidden' in browser.html
     assert ">Keeping up</h1>" in browser.html
 
@@ -70,6 +74,9 @@ def test_lists_and_tasks_refresh_themselves_while_they_are_looked_at_and_nobody_
         browser.wait()
         assert ">first<" in browser.html
         assert (f">came later {number}<" in browser.html) is refreshes, use
+        if refreshes:
+            browser.run("document.querySelector('main [name=id]').click()")
+            assert browser.run("selection.querySelector('button').textContent") == "Cancel 1"
     browser.open(f"http://{console.host}/task?id=first")
     queue.cancel("first")
     browser.wait()
@@ -78,31 +85,40 @@ def test_lists_and_tasks_refresh_themselves_while_they_are_looked_at_and_nobody_
 
 
 def test_an_open_page_recovers_once_the_console_answers_again(queue, start, browser, monkeypatch):
-    ends_in_its_answer = False
+    console: dict[str, ASGIApp] = {}
+    now = "as it was"
 
-    def patchy(subject: Subject, settings: Settings) -> ASGIApp:
-        app = application(subject, settings)
+    async def ends_in_its_answer(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [(b"content-length", b"100")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+
+    def made(subject: Subject, settings: Settings) -> ASGIApp:
+        console["as it was"] = application(subject, settings)
+        console["started anew"] = application(subject, replace(settings, token=2 * TOKEN))
+        console["lost"] = ends_in_its_answer
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            if ends_in_its_answer:
-                headers = [(b"content-length", b"100")]
-                await send({"type": "http.response.start", "status": 200, "headers": headers})
-            else:
-                await app(scope, receive, send)
+            await console[now](scope, receive, send)
 
         return answer
 
-    monkeypatch.setattr("tests.console.conftest.application", patchy)
+    monkeypatch.setattr("tests.console.conftest.application", made)
     enter(browser, start(queue))
-    ends_in_its_answer = True
+    browser.run("window.isOld = true")
+    now = "lost"
     browser.wait()
     assert "The console does not answer. Is it still running?" in browser.text
-    ends_in_its_answer = False
+    now = "as it was"
     queue.put("a")
     browser.wait()
     assert 'role="status" hidden' in browser.html
     assert ">1</a></dd>" in browser.html
     assert "<title>Keeping up · prod" in browser.html
+    assert not browser.run("'isOld' in window"), "the console may be newer: so is the whole page"
+    now = "started anew"
+    browser.wait()
+    assert "Open the address that the console printed when it was started. What" in browser.text
+    assert ">1</a></dd>" in browser.html
 
 
 def test_rows_are_selected_by_keys(queue, console, browser):
