@@ -301,6 +301,14 @@ def test_a_sweep_that_saw_an_earlier_claim_does_not_end_the_later_one(store, hos
 # Operators
 
 
+def test_a_task_that_waits_is_cancelled_at_once_and_cannot_be_claimed(store):
+    put(store, "t")
+    assert store.cancel("t").status is Status.CANCELLED
+    with pytest.raises(NotClaimed):
+        claim(store, "t")
+    assert store.get("t").status is Status.CANCELLED
+
+
 def test_a_task_that_is_over_cannot_be_cancelled(store):
     put(store, "t")
     task = claim(store, "t")

@@ -122,6 +122,19 @@ def test_an_index_that_does_not_answer_is_not_taken_for_an_empty_queue(bench, er
 # Order and limits
 
 
+def test_a_free_slot_takes_the_newest_task_that_waits(bench):
+    def work(payload: Any, _context: Context) -> None:
+        bench.begun.append((bench.seconds, payload))
+        if payload == "newest":
+            bench.put("a", "came meanwhile")
+
+    bench.registry.task("a")(work)
+    for payload in ("oldest", "middle", "newest"):
+        bench.put("a", payload)
+    bench.run(in_flight=1)
+    assert bench.order == ["newest", "came meanwhile", "middle", "oldest"]
+
+
 def test_the_rate_is_kept_over_all_types_and_per_type(bench):
     bench.handle("slow", rate_limit=5)
     bench.registry.task("free")(lambda *_: bench.begun.append((bench.seconds, "free")))
