@@ -321,7 +321,8 @@ class World:
     """The gates of one run, and what they ask."""
 
     def __init__(self, **terms) -> None:
-        self.host, self.claimed, self.over = ManualHost(), Claimed(), None
+        self.host, self.over = ManualHost(), None
+        self.claimed = terms.pop("claimed", None) or Claimed()
         self.like, settings = [], terms.pop("settings", {})
         kinds = [("a", terms)]
         process = gates_of(kinds, host=self.host, **settings)
