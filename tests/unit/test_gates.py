@@ -25,7 +25,7 @@ from lifoq.testing.hosts import ManualHost
 from lifoq.worker.backlog.when_to_poll_or_end import LONGEST_POLL
 from lifoq.worker.gates import all_gates, gates
 from lifoq.worker.gates.busy_downstream import PROBE_AFTER
-from lifoq.worker.gates.gate import Gate, HowItLeft
+from lifoq.worker.gates.gate import Gate, HowItLeft, LoadSignal
 from lifoq.worker.gates.gate_inputs import RunSetup
 from lifoq.worker.gates.gates import Gates, RunGates
 from lifoq.worker.gates.hours import Window
@@ -208,6 +208,29 @@ def test_a_downstream_that_takes_nothing_is_tried_once_a_second():
             passed.leave(HowItLeft(refused=True))
         host.advance(0.1)
     assert tried == 9
+
+
+def test_the_search_is_told_of_each_attempt_in_seconds_of_the_epoch_and_of_how_it_ended():
+    host = ManualHost()
+    host.advance(50)
+    own = gates_of([("a", {"adaptive_concurrency": True, "in_flight": 7})], host=host, in_flight=9)
+    (gate,) = own.named("adaptive_concurrency").values()
+    assert gate.search.most == 7
+    fails, hangs = (gate.enter(ROW, host.monotonic()) for _ in range(2))
+    assert own.wait(ROW, host.monotonic()) == math.inf
+    told = "the downstream of task type a was found to take 2 at a time"
+    assert gate.why(ROW, host.monotonic()) == told
+    gate.undo(fails, after=0)
+    assert own.wait(ROW, host.monotonic()) == 0
+    ends = gate.enter(ROW, host.monotonic())
+    assert ends.began == host.now() / 10**6
+    host.advance(3)
+    gate.leave(ends, HowItLeft(signal=LoadSignal.DONE))
+    gate.hangs(hangs)
+    gate.leave(hangs, HowItLeft(hung=True, signal=LoadSignal.DONE))
+    assert (hangs.cycle.begun, hangs.cycle.overloads) == (2, [2])
+    assert (ends.level.number, ends.level.mean) == (1, pytest.approx(math.log(3)))
+    assert own.wait(ROW, host.monotonic()) == 0
 
 
 def test_after_a_failure_and_no_success_none_starts_until_the_cooldown_is_over():
