@@ -104,6 +104,39 @@ def test_whoever_waits_calls_for_a_processor(store, sweeper, host):
     assert sweeper.run().needs_processor
 
 
+def test_a_sweep_goes_through_all_that_is_over_or_due_or_damaged_page_by_page_and_counts_it(
+    store, new_sweeper, host, past, monkeypatch, caplog
+):
+    monkeypatch.setattr("lifoq.worker.sweep.sweep.PAGE", 2)
+    for n in range(5):
+        store.put(NewTask(task_type="a", task_id=f"due-{n}", delay=1))
+        strand(store, f"lost-{n}")
+    past.write({**store.table.get("due-0"), "expiresAt": "never"})
+    lost = store.table.get("lost-0")
+    past.write({name: value for name, value in lost.items() if name != "leaseExpires"})
+    past.write({**store.table.get("lost-4"), "attempts": 3})
+    store.cancel("lost-2")
+    host.advance(31)
+    report = new_sweeper(time_budget=60).run()
+    assert (report.leases_expired, report.failed, report.cancelled) == (4, 1, 1)
+    assert (report.promoted, report.dead_lettered, report.finished) == (4, 2, True)
+    assert {row[0] for row in store.browse(Status.FAILURE)} == {"due-0", "lost-0", "lost-4"}
+    assert len(list(store.browse(Status.PENDING))) == 6
+    assert caplog.text.count("lost its worker and is") == 4
+    assert caplog.text.count("is damaged and went to FAILURE") == 2
+
+
+def test_tasks_that_a_sweep_has_ended_call_for_no_processor_and_those_that_it_revived_do():
+    for revived, counts in (
+        (True, {"promoted": 1}),
+        (True, {"leases_expired": 2, "failed": 1}),
+        (True, {"promoted": 1, "leases_expired": 1, "cancelled": 1}),
+        (False, {"leases_expired": 3, "failed": 2, "cancelled": 1}),
+    ):
+        assert SweepReport(**counts, runnable=False).needs_processor is revived
+    assert SweepReport().needs_processor
+
+
 def test_a_sweep_that_is_out_of_time_says_so_and_the_next_goes_on(
     store, new_sweeper, host, monkeypatch
 ):

@@ -2,6 +2,7 @@
 with others."""
 
 import heapq
+from contextlib import nullcontext
 
 import pytest
 
@@ -10,6 +11,8 @@ from lifoq import Lifetimes, WorkerSettings
 from lifoq.basics.host import MICROSECONDS
 from lifoq.health import found_limits, pressure
 from lifoq.health.found_limits import FoundLimit, TypeLimit
+from lifoq.worker.gates.adaptive.capacity_search import CapacitySearch
+from lifoq.worker.gates.adaptive.kept_limits import KeptLimits
 
 SERVERS = 12
 NOW = 1_800_000_000 * MICROSECONDS
@@ -83,6 +86,12 @@ def test_a_new_process_begins_where_the_last_one_ended_with_no_read_and_no_write
     table.host.end += 7_200 * MICROSECONDS
     table.host.sleep(3_600)
     assert worked(table, seconds=3).most == pytest.approx(row.tasks, rel=0.3)
+
+
+def test_who_has_learned_nothing_leaves_the_note_as_it_is():
+    searches = {"a": CapacitySearch(32)}
+    kept = KeptLimits(searches, worker="w", lock=nullcontext(), on_more=lambda: None)
+    assert kept.attributes({"result": "of others"}, now=NOW, ended=True) == {}
 
 
 def row(worker, tasks, *, seconds_ago=1.0, ended=False, name="a"):

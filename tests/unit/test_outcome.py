@@ -73,5 +73,7 @@ def test_a_retry_that_is_written_late_stays_due_when_it_was_to_be():
     past = later(retry, 20, task=task, now=task.expires_at)
     assert isinstance(past, GiveUp)
     assert past.error.message.startswith(TOO_LATE)
+    at_once = TryAgain(error=retry.error, delay=0, counts=False)
+    assert later(at_once, 20, task=task, now=task.expires_at) is at_once
     busy = raised(Busy(), **terms(task))
     assert isinstance(later(busy, 20, task=task, now=task.expires_at), TryAgain)
