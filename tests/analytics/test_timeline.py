@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import pytest
+
 from lifoq.basics.times import iso
 from lifoq_analytics.page import about, charts, timeline
 from lifoq_analytics.page.axes import Time
 
 SECOND = 1_000_000
+HUNDRED = Time(start=0, end=100 * SECOND)
 
 
 def _overloads(shed: Sequence[float], *, shed_per_hour: float = 0) -> list[tuple[float, float]]:
@@ -57,18 +60,31 @@ def test_two_places_are_a_line_and_one_alone_is_a_dot():
 
 
 def test_words_stand_before_their_mark_where_there_is_more_room():
-    for place, before in ((0.1, False), (0.9, True)):
-        begin, end = timeline._extent(place, "20:00:00 paused")
-        assert (place - begin > end - place) is before
+    for place, extent in ((0.1, (0.0825, 0.245)), (0.9, (0.755, 0.9175))):
+        assert timeline._extent(place, "20:00:00 paused") == pytest.approx(extent)
 
 
 def test_of_marks_that_are_close_every_second_number_stands_below():
     seconds = (1, 2, 3, 40, 50)
     events = [{"at": iso(second * SECOND), "name": "paused"} for second in seconds]
     answers = {"backlog": {"max": 0, "max_at": None}, "shed_at": {"first": None, "last": None}}
-    time = Time(start=0, end=100 * SECOND)
-    marks = timeline._marks(answers, events, time, say=str)
+    marks = timeline._marks(answers, events, HUNDRED, say=str)
     assert [mark.few_row for mark in marks] == [0, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize(("most", "last"), [(1, 10), (2, 70)])
+def test_what_happens_to_the_queue_is_marked_in_its_order_where_it_is_more_than_nothing(most, last):
+    answers = {
+        "backlog": {"max": most, "max_at": iso(60 * SECOND)},
+        "shed_at": {"first": iso(10 * SECOND), "last": iso(last * SECOND)},
+    }
+    outside = [{"at": iso(second * SECOND), "name": "outside"} for second in (-1, 101)]
+    marks = timeline._marks(answers, outside, HUNDRED, say=lambda at: at[17:19])
+    told = [(mark.number, mark.at, mark.told, mark.name, mark.is_before) for mark in marks]
+    first = (1, 0.1, "10", "the first task is shed", False)
+    waits = "most wait: 2"
+    more = [(2, 0.6, "00", waits, True), (3, 0.7, "10", "the last task is shed", True)]
+    assert told == [first, *(more if most > 1 else [])]
 
 
 def test_each_mark_stands_in_a_row_where_its_words_touch_no_others():

@@ -57,6 +57,10 @@ REFUSED = [
     ({"taskId": "a", "load": LOAD}, "leave one of them out"),
     ({"load": {"seconds": 1}}, "load.tasksPerSecond=None"),
     ({"load": {**LOAD, "seconds": 56}}, "is more than the 55 s that .* may run; shorten it"),
+    *(
+        ({"load": {**LOAD, "seconds": wrong}}, "load.seconds=.*: must be a number above 0")
+        for wrong in (0, True, "5", float("inf"))
+    ),
     ({"load": {**LOAD, "profile": "flat"}}, "constant, burst, sine"),
     ({"load": {**LOAD, "profile": "sine"}}, "load.peakTasksPerSecond=None"),
 ]

@@ -109,6 +109,27 @@ def test_an_index_shows_the_same_of_an_item_as_with_moto(projection):
     assert table.rows.indexes["index"].project(image) == expected
 
 
+def test_ttl_takes_what_has_expired_within_the_last_five_years():
+    key = [{"AttributeName": "id", "KeyType": "HASH"}]
+    attributes = [{"AttributeName": "id", "AttributeType": "S"}]
+    table = JournaledTable(
+        "t", account_id="123456789012", region="us-east-1", schema=key, attr=attributes
+    )
+    now, five_years = 2_000_000_000, 5 * 365 * 86_400
+    for name, at in (
+        ("soon", {"N": str(now + 1)}),
+        ("just", {"N": str(now - 1)}),
+        ("years", {"N": str(now - five_years + 1)}),
+        ("ages", {"N": str(now - five_years - 1)}),
+        ("text", {"S": str(now - 1)}),
+    ):
+        image = {"id": {"S": name}, "at": at}
+        table.rows.write(image, image, table.journal)
+    assert table.expired(now) == []
+    table.ttl = {"TimeToLiveStatus": "ENABLED", "AttributeName": "at"}
+    assert [item["id"]["S"] for item in table.expired(now)] == ["just", "years"]
+
+
 def test_a_state_that_reads_an_item_has_its_bytes_as_base64(deployed):
     deployed.put("read", list={"L": [{"B": b"\x00\xff"}]})
     read = {

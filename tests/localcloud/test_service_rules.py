@@ -83,6 +83,7 @@ WORDS: dict[str, Any] = {
     "ATTRIBUTES": {f"a{n}": {"DataType": "String", "StringValue": "x"} for n in range(11)},
     "ELEVEN": [{"Id": str(n), "MessageBody": "x"} for n in range(11)],
     "PUBLISHED": [{"Id": str(n), "Message": "x"} for n in range(11)],
+    "TEN": {f"a{n}": {"DataType": "String", "StringValue": "x"} for n in range(10)},
     "SIX": [{"Id": str(n), "Arn": TOPIC} for n in range(6)],
 }
 TEXTS = {

@@ -222,6 +222,16 @@ def test_a_transaction_reads_what_its_projections_name(deployed, one_item):
     assert told["Item"] == {"p": {"S": "text"}, "m": {"M": {"l": {"L": [{"N": "1"}]}}}}
 
 
+def test_tables_are_listed_by_name_page_by_page(deployed, one_item):
+    dynamodb = deployed.client("dynamodb")
+    found = dynamodb.list_tables()
+    assert one_item["TableName"] in found["TableNames"]
+    assert found["TableNames"] == sorted(found["TableNames"])
+    assert "LastEvaluatedTableName" not in found
+    paged = dynamodb.get_paginator("list_tables").paginate(PaginationConfig={"PageSize": 1})
+    assert [one for page in paged for one in page["TableNames"]] == found["TableNames"]
+
+
 def test_ttl_is_switched_on_once_and_off_once(deployed, one_item):
     switch, name = deployed.client("dynamodb").update_time_to_live, one_item["TableName"]
 

@@ -40,9 +40,7 @@ class Load:
 
     def rate(self, moment: float) -> float:
         """Tasks per second at epoch seconds ``moment``."""
-        if self.profile == "constant":
-            return self.tasks_per_second
-        phase = moment % self.period / self.period
+        phase = moment % self.period / self.period  # 0 where the period has no end
         if self.profile == "burst":
             return self.peak if phase < 0.5 else self.tasks_per_second  # noqa: PLR2004  (a half)
         rise = (1 - math.cos(2 * math.pi * phase)) / 2
@@ -50,8 +48,8 @@ class Load:
 
 
 def _positive(event: Mapping[str, Any], field: str) -> float:
-    value = event.get(field)
+    value: Any = event.get(field)
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 0 < float(value or 0) < math.inf:
+    if not number or not 0 < value < math.inf:
         raise InvalidInput(f"load.{field}", value, "must be a number above 0")
-    return float(value or 0)
+    return float(value)
