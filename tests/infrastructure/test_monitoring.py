@@ -140,7 +140,10 @@ def test_there_is_one_alarm_for_each_reason_and_detailed_monitoring_adds_to_them
         *("DeadLetters", "FunctionErrors", "OldestWaiting", "BurnRateHour", "TaskFailures"),
         *("Stalled", "UnknownTypes", "SweepMissing", "RunawayLoop", "TableThrottled"),
     }
-    assert alarms(prod, "queue").keys() == reasons
+    found = alarms(prod, "queue")
+    assert found.keys() == reasons
+    first = ("DeadLetters", "FunctionErrors", "UnknownTypes", "TableThrottled")
+    assert {found[name]["Threshold"] for name in first} == {0}, "they ring at the first"
     more = {"Throttles", "DroppedEvents", "IteratorAge", *PARTS, "EventsLate"}
     in_detail = {
         name for name in alarms(everything, "queue") if not re.match("Api|Ingest|Encoders", name)
