@@ -302,6 +302,18 @@ def test_a_put_over_what_is_no_task_is_told_so(store, host, past, damage):
     host.advance(1)
     with pytest.raises(DamagedTask):
         store.put(new(1))
+    (outcome,) = store.put_many([new(1)])
+    assert (outcome.task, type(outcome.error)) == (None, DamagedTask)
+
+
+def test_a_put_that_was_refused_by_what_is_gone_by_now_is_made_again(store, monkeypatch):
+    def refused(*_terms):
+        monkeypatch.undo()
+        raise ConditionFailed(None)
+
+    monkeypatch.setattr(store.table, "update_and_get", refused)
+    assert store.put(new("first")).payload == "first"
+    assert found(store).replaced == 0
 
 
 def test_to_replace_what_waits_takes_one_write(store, monkeypatch):

@@ -66,6 +66,21 @@ def test_what_the_grace_does_not_suffice_for_is_handed_back_uncounted(bench):
     assert reports
 
 
+def test_a_claim_that_is_granted_once_the_grace_is_over_is_handed_back_at_once(bench, monkeypatch):
+    monkeypatch.setattr("tests.virtual.bench.SLOW", 3.0)
+    bench.handle("a", 60)
+    processor = bench.processor()
+    reports = serving(bench, processor)
+    bench.table.slow["claim"] = 1
+    task_id = bench.put("a")
+    bench.sleep(1)
+    processor.stop(grace=1)
+    bench.sleep(3)
+    task = bench.task(task_id)
+    assert (task.status, task.attempts) == (Status.PENDING, 0)
+    assert [report.claimed for report in reports] == [1]
+
+
 def test_a_stop_before_it_serves_is_not_lost(bench):
     bench.handle("a")
     processor = bench.processor()
