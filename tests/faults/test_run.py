@@ -552,6 +552,14 @@ def test_an_outcome_that_finds_no_way_into_the_table_is_counted(bench, error):
     assert bench.statuses(ids) == {"TAKEN": 3}  # their leases run out, and they run again
 
 
+def test_an_attempt_that_is_not_settled_by_the_end_of_the_run_is_counted_as_such(bench):
+    bench.handle("a", timeout=5)
+    bench.put("a")
+    bench.table.slow["SUCCESS"] = 1
+    report = bench.run(time_limit=15)
+    assert (report.claimed, report.succeeded, report.unsettled) == (1, 0, 1)
+
+
 def test_a_permission_lost_during_a_run_leaves_the_tasks_in_flight_to_their_lease(bench):
     bench.table.fails["SUCCESS"] = QueueMisconfigured("not permitted")
     bench.handle("a", 1)
