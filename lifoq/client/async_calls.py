@@ -48,16 +48,15 @@ class TogetherRead(Generic[T]):
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T | None] = loop.create_future()
         self._asked[task_id].append(future)
-        if len(self._asked) >= MAX_BATCH_GET:
-            self._send()
-        elif self._next is None:
+        if self._next is None:
             self._next = loop.call_at(self._sent_at + APART, self._send)
+        if len(self._asked) >= MAX_BATCH_GET:
+            self._next.cancel()
+            self._send()
         return await future
 
     def _send(self) -> None:
-        if self._next is not None:
-            self._next.cancel()
-            self._next = None
+        self._next = None
         loop = asyncio.get_running_loop()
         asked, self._asked = self._asked, defaultdict(list)
         self._sent_at = loop.time()
@@ -133,7 +132,7 @@ class AsyncCalls:
                 last = task if isinstance(task, Task) else last
             if is_last:
                 break
-            await self.sleep(min(pause, max(0, until - self._host.now()) / MICROSECONDS))
+            await self.sleep(min(pause, (until - self._host.now()) / MICROSECONDS))
         return WaitOutcome(task_id=task_id, task=last, error=WaitTimeout(task_id, within))
 
     async def call(self, call: Call) -> Any:
@@ -146,9 +145,7 @@ class AsyncCalls:
             finally:
                 if renewals is not None:
                     renewals.cancel()
-            if isinstance(outcome.error, WaitTimeout):
-                return await self.run(call.answer, outcome)
-            return call.answer(outcome)
+            return await self.run(call.answer, outcome)
         except LifoqError:
             raise
         except GeneratorExit:  # the event loop is gone: nothing can be awaited any more

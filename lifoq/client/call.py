@@ -100,8 +100,8 @@ class Call:
             self._store.want(self.task_id, until=now + microseconds(WANTED_FOR))
 
     def rest(self) -> float:
-        """Return the seconds for which the caller still waits."""
-        return max(0, self._until - self._store.now()) / MICROSECONDS
+        """Return the seconds for which the caller still waits; none are left below 0."""
+        return (self._until - self._store.now()) / MICROSECONDS
 
     def wait(self) -> WaitOutcome:
         """Wait for the end of the task, for as long as the caller does."""
@@ -163,7 +163,6 @@ class Call:
         return task
 
     def _look(self, _: Sequence[str]) -> Mapping[str, Task | DamagedTask]:
-        self.renew()
         task = self._store.get(self.task_id)
         return {} if task is None else {self.task_id: task}
 

@@ -60,9 +60,7 @@ class Kicks:
 
         call = "the queue could not be kicked"
         with translated(call, operation="Publish", meaning=_meaning):
-            self._client().publish(
-                TopicArn=self._topic_arn, Message="a task for which somebody waits"
-            )
+            self._client().publish(TopicArn=self._topic_arn, Message=_WHY)
 
     def _client(self) -> Any:
         from lifoq.aws.boto3_clients import new_client, once_only, patient  # noqa: PLC0415 - as above

@@ -33,16 +33,18 @@ from tests.infrastructure.commands import run
 PAIRS = {"aput": "put", "aget": "get", "await_result": "wait", "acancel": "cancel", "acall": "call"}
 
 
+real_sleep = asyncio.sleep
+
+
 @pytest.fixture(autouse=True)
 def pauses(monkeypatch, host: ManualHost) -> list[float]:
     """Pauses take no time but the host's, and are noted; who waits goes on when all others do."""
     slept: list[float] = []
-    real = asyncio.sleep
 
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
         until = host.time + round(seconds * 1e6)
-        await real(0)
+        await real_sleep(0)
         host.time = max(host.time, until)
         host.on_sleep()
 
@@ -77,6 +79,16 @@ def test_each_does_what_the_plain_one_does(queue, host):
             await queue.await_result("nobody", timeout=0)
 
     asyncio.run(all_of_them())
+
+
+def test_each_hands_on_all_terms(queue):
+    given = {name: object() for name in inspect.signature(queue.put).parameters}
+    with mock.patch.object(Queue, "put") as put, mock.patch.object(Queue, "cancel") as cancel:
+        asyncio.run(queue.aput(**given))
+        asyncio.run(queue.acancel("t", running=False))
+    cancel.assert_called_once_with("t", running=False)
+    (task_type, payload), terms = put.call_args
+    assert {"task_type": task_type, "payload": payload, **terms} == given
 
 
 def once(host: ManualHost, does) -> None:
@@ -183,10 +195,81 @@ def test_values_of_the_bucket_come_with_the_result(host):
     queue, said = Queue(store, host=host), "x" * 50_000
     queue.put("a", task_id="t")
     once(host, lambda: succeed(queue, "t", f'"{said}"'))
-    assert asyncio.run(queue.await_result("t", timeout=5)) == said
+    readers, whole = [], store.whole
+
+    def read(*asked):
+        readers.append(threading.current_thread())
+        return whole(*asked)
+
+    with mock.patch.object(store, "whole", read):
+        assert asyncio.run(queue.await_result("t", timeout=5)) == said
+    assert threading.main_thread() not in readers, "the event loop reads from no bucket"
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """A loop whose time goes on where nothing else does."""
+
+    seconds = 0.0
+
+    def time(self) -> float:
+        return self.seconds
+
+    def _run_once(self) -> None:
+        if not self._ready and self._scheduled:
+            self.seconds = max(self.seconds, self._scheduled[0].when())
+        super()._run_once()
+
+
+def test_a_single_look_takes_no_time_and_reads_are_apart_unless_a_hundred_ask(monkeypatch):
+    monkeypatch.setattr(async_calls, "APART", 10.0)
+    reads = []
+
+    async def read(ids):
+        reads.append((asyncio.get_running_loop().time(), len(ids)))
+        if "leaves" in asked:
+            asked.pop("leaves").cancel()  # while the read is under way
+            await real_sleep(0)
+        return dict.fromkeys(ids, "found")
+
+    together, asked = async_calls.TogetherRead(read), {}
+
+    def ask(*ids):
+        asked.update((one, asyncio.create_task(together.of(one))) for one in ids)
+
+    async def all_of_them():
+        ask("first")
+        await asked["first"]
+        ask("leaves", "second", "third")
+        await asyncio.wait(asked.values())
+        ask("hundred")
+        await real_sleep(2)
+        ask(*range(99))
+        await real_sleep(3)
+        ask("last")
+        assert {*await asyncio.gather(*asked.values())} == {"found"}
+        await real_sleep(0)
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(all_of_them())
+    assert reads == [(0, 1), (10, 3), (12, 100), (22, 1)]
+    assert not together._under_way
 
 
 # Calls
+
+TERMS = {"payload": {"x": 1}, "key": "k", "head_start": 5, "max_attempts": 2, "weight": 7}
+TERMS["traceparent"] = f"00-{'a' * 32}-{'b' * 16}-01"
+
+
+@pytest.mark.parametrize("name", ["call", "acall"])
+def test_the_task_of_a_call_has_all_the_terms_that_the_call_was_given(queue, name):
+    async def call():
+        await getattr(queue, name)("a", timeout=9, task_id="t", **TERMS)
+
+    with pytest.raises(TaskShed):
+        asyncio.run(call())
+    task = queue.get("t")
+    assert {name: getattr(task, name) for name in TERMS} == {**TERMS, "head_start": 5e6}
 
 
 def test_a_call_returns_the_result_and_is_shed_without_a_write(queue, host):
@@ -202,6 +285,19 @@ def test_an_attempt_that_outlasts_the_patience_is_told_to_stop(queue, host):
     with pytest.raises(WaitTimeout, match="within 20 s"):
         asyncio.run(queue.acall("a", task_id="t", timeout=20))
     assert queue.get("t").cancel_asked is not None
+
+
+def test_a_coroutine_whose_loop_is_gone_withdraws_its_task(queue):
+    async def left():
+        steps = queue.acall("a", task_id="t", timeout=20).__await__()
+        await asyncio.wait([next(steps)])
+        await asyncio.wait([next(steps)])
+        steps.close()
+        calls = queue._on_loop()
+        await asyncio.to_thread(calls._pool.shutdown)
+
+    asyncio.run(left())
+    assert queue.get("t").status is Status.CANCELLED
 
 
 @pytest.mark.parametrize("begun", [False, True])
@@ -234,10 +330,10 @@ async def left_over_by(call):
     return len(asyncio.all_tasks()) - 1
 
 
-def test_a_coroutine_says_again_that_it_waits_for_as_long_as_it_does(queue):
+def test_a_coroutine_says_again_that_it_waits_for_as_long_as_it_does(queue, pauses):
     with mock.patch.object(queue.store, "want", wraps=queue.store.want) as wants:
         assert asyncio.run(left_over_by(queue.acall("a", timeout=60, while_waiting=True))) == 0
-        assert wants.call_count > 1
+        assert 1 < wants.call_count <= pauses.count(async_calls.WANTED_ANEW) + 1
         wants.reset_mock()
         with pytest.raises(TaskShed):
             asyncio.run(queue.acall("a", timeout=60))

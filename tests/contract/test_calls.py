@@ -67,17 +67,34 @@ def test_the_result_is_returned_and_the_patience_is_the_deadline(queue, host, wo
     assert host.slept == [0.1, pytest.approx(0.15)]
 
 
+def slow_put(queue: Queue, host: ManualHost, *, before: float = 0, after: float = 0):
+    """A put that takes seconds before the task's terms are made, and after it."""
+    put = queue.store.put_new
+
+    def slow(new):
+        host.advance(before)
+        made = put(new)
+        host.advance(after)
+        return made
+
+    return mock.patch.object(queue.store, "put_new", slow)
+
+
 def test_who_is_not_served_in_time_is_told_without_a_write(queue, host):
-    with mock.patch.object(queue.store, "cancel") as cancel, pytest.raises(TaskShed):
+    with (
+        slow_put(queue, host, before=1),
+        mock.patch.object(queue.store, "cancel") as cancel,
+        pytest.raises(TaskShed),
+    ):
         queue.call("a", timeout=20)
     assert sum(host.slept) == pytest.approx(20)
     assert not cancel.called
     assert only(queue).expired(host.now()), "nobody begins it any more"
 
 
-def test_an_attempt_that_outlasts_the_patience_is_told_to_stop(queue, worker):
+def test_an_attempt_that_outlasts_the_patience_is_told_to_stop(queue, host, worker):
     worker.at(1, worker.claim)
-    with pytest.raises(WaitTimeout, match="within 20 s"):
+    with slow_put(queue, host, after=1), pytest.raises(WaitTimeout, match="within 20 s"):
         queue.call("a", timeout=20)
     assert only(queue).cancel_asked is not None
 
@@ -144,6 +161,12 @@ def test_callers_of_one_id_share_its_task_and_only_the_first_withdraws_it(queue,
         queue.call("a", "second", task_id="t", timeout=2)
     assert queue.get("t").status is Status.PENDING
     assert sum(host.slept) == pytest.approx(2)
+    with (
+        mock.patch.object(host, "on_sleep", side_effect=KeyboardInterrupt),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        queue.call("a", "second", task_id="t", timeout=2)
+    assert queue.get("t").status is Status.PENDING
     worker.at(len(host.slept) + 1, worker.succeeds)
     assert queue.call("a", "third", task_id="t", timeout=2) == "done"
     assert queue.get("t").payload == "first"

@@ -22,6 +22,7 @@ from lifoq import (
     StoreUnavailable,
     TaskError,
     Wanted,
+    WrongStatus,
 )
 from lifoq.health import pressure
 from lifoq.health.pressure import Starts
@@ -121,6 +122,7 @@ def ended_and_redriven(queue: Queue | Cells, host: ManualHost) -> Iterator[objec
     yield queue.wait("t1", timeout=1)
     yield queue.delete("t1")
     yield queue.cancel("t2")
+    yield {one.task_id: one.task for one in queue.wait_many(["t4", "t2"], timeout=0)}
     yield queue.run_now("later 3")
     for number in (4, 5, 7, 8, 10, 11):
         attempt(queue, f"t{number}", fails=True)
@@ -166,6 +168,34 @@ def test_cells_answer_each_call_as_one_queue_does(cells, host):
             assert answer == expected
     assert all(queue.stats().pending.value == 0 for queue in cells.queues.values())
     assert {cells.home(f"t{n}").store.table.name for n in range(12)} == set(NAMES)
+
+
+def test_a_task_that_runs_is_left_alone_by_cells_as_well(cells):
+    cells.put("a", task_id="t")
+    cells.home("t").store.claim("t", claim_id="c", lease=30)
+    with pytest.raises(WrongStatus):
+        cells.cancel("t", running=False)
+
+
+def test_the_limit_of_a_redrive_holds_over_all_cells(cells):
+    for n in range(12):
+        cells.put("a", task_id=f"t{n}")
+        attempt(cells, f"t{n}", fails=True)
+    assert cells.redrive_many(limit=9) == cells.waiting().value == 9
+
+
+def test_many_tasks_of_which_one_is_refused_are_put_into_no_cell(cells):
+    new = [*(NewTask(task_type="a") for _ in range(20)), NewTask(task_type="")]
+    with pytest.raises(InvalidInput, match=r"tasks\[20\]"):
+        cells.put_many(new)
+    assert cells.waiting().value == 0
+
+
+def test_the_entry_of_a_transaction_is_of_the_cell_of_its_task_whose_id_is_drawn(cells):
+    for _ in range(9):
+        (entry,) = cells.transaction_item(NewTask(task_type="a")).values()
+        home = cells.home(entry["Item"]["taskId"]["S"])
+        assert entry["TableName"] == home.store.table.name
 
 
 def test_when_a_task_was_shed_last_is_told_if_each_cell_that_has_shed_some_knows_it():
