@@ -20,6 +20,7 @@ TTL = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 BOOM = TaskError(type="ValueError", message="boom")
 ID = "t"
 TOKEN = "AAAAKgAAAAIAAAAA"  # noqa: S105
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 Record = dict[str, Any]
 
@@ -52,8 +53,8 @@ class Way:
         self.ends.append((self._change(action), ending))
 
     def put(self, **terms: Any) -> None:
-        new = NewTask(task_type="a", task_id=ID, task_token=TOKEN, key="device", **terms)
-        self.store.put(new)
+        own = {"task_id": ID, "task_token": TOKEN, "key": "device", "traceparent": TRACE}
+        self.store.put(NewTask(task_type="a", **own, **terms))
 
     def replace(self, **terms: Any) -> None:
         self.store.put(NewTask(task_type="a", task_id=ID, if_exists="replace", **terms))

@@ -65,7 +65,8 @@ class End:
 
     @classmethod
     def of(cls, item: Item, ending: Ending, *, event_id: str) -> "End":
-        """Read from a task's item as its end left it; or, where it was shed, as it waited."""
+        """Read from a task's item as its end left it; or, where it was shed, as it waited. Without
+        the token, which the end may have taken away."""
         try:
             task = Task.from_item(item)
         except DamagedTask as damage:
@@ -83,7 +84,6 @@ class End:
             ended_at=task.expires_at if ending is Ending.SHED else task.finished_at,
             result=task.result,
             error=task.error,
-            task_token=task.task_token,
             traceparent=task.traceparent,
         )
 
@@ -92,14 +92,13 @@ class End:
         cls, item: Item, damage: DamagedTask, ending: Ending, *, event_id: str
     ) -> "End":
         """Return the end of a damaged task: it ended, too, and somebody may wait for it."""
-        task_type, token = item.get(Attribute.TASK_TYPE), item.get(Attribute.TASK_TOKEN)
+        task_type = item.get(Attribute.TASK_TYPE)
         return cls(
             event_id=event_id,
             ending=ending,
             task_id=damage.task_id,
             task_type=task_type if isinstance(task_type, str) else "",
             error=TaskError(type="DamagedTask", message=damage.reason),
-            task_token=token if isinstance(token, str) else None,
         )
 
     def attributes(self) -> dict[str, str]:
@@ -158,5 +157,5 @@ def end_of(record: Record) -> End | None:
     else:
         return None
     end = End.of(plain(record["dynamodb"][image]), ending, event_id=record["eventID"])
-    # The end may have taken it away, with all else that made a damaged item too large.
+    # The end of a damaged item takes away all that made it too large.
     return replace(end, task_token=attribute(record, "OldImage", Attribute.TASK_TOKEN, "S"))

@@ -11,6 +11,7 @@ from lifoq.client.cells import Cells
 from lifoq.client.connection import SharedLimits
 from lifoq.items.quota_table import NONE, QUOTA_LASTS, Amount, Renewal, SharedLimit
 from lifoq.operating.shared_limit_usage import find_limit_usage
+from lifoq.operating.workers import Holding, find_workers
 from lifoq.store.quota_tables import QuotaTables
 
 OWN = SharedLimit(in_flight=10, rate=5.0)
@@ -51,6 +52,15 @@ def test_each_shared_limit_is_told_with_who_holds_how_much_of_it(queue, host):
         "2, 1 of them silent",
     )
     assert own.is_short
+    workers = find_workers(queue)
+    assert [task.task_id for task in workers.unknown] == ["runs"]
+    assert {(one.name, one.cell): one.holdings for one in workers.found} == {
+        ("well", None): [Holding(limit="", unit=None, has=Amount(6, 1), is_silent=False)],
+        ("lost", None): [
+            Holding(limit="", unit=None, has=Amount(4, 3), is_silent=True),
+            Holding(limit="video", unit=None, has=Amount(3, 0), is_silent=True),
+        ],
+    }
     assert (video.task_type, video.at_a_time, video.of_rate) == ("video", "3 of 3", "–")
     assert (video.workers, video.silent_workers, video.is_short) == (1, 1, False)
     assert video.free_at == lost_at + microseconds(QUOTA_LASTS + CLOCKS_APART + LEASE)
@@ -58,6 +68,8 @@ def test_each_shared_limit_is_told_with_who_holds_how_much_of_it(queue, host):
     own, video = find_limit_usage(queue)
     assert (own.at_a_time, own.workers) == ("6 of 10", 1)
     assert (video.at_a_time, video.free_at) == ("0 of 3", None)
+    (well,) = find_workers(Cells([queue])).found
+    assert (well.name, well.cell) == ("well", queue.store.table.name)
 
 
 def test_a_limit_in_units_is_told_beside_that_of_the_tasks(queue):

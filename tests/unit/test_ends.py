@@ -11,11 +11,9 @@ from botocore.exceptions import ClientError
 from lifoq.ends.end import MAX_RESULT_BYTES, End, Ending, end_of
 from lifoq.ends.step_functions import MAX_OUTPUT_BYTES, StepFunctions
 from lifoq.ends.topic import EventsTopic
-from lifoq.items.packed import pack
+from lifoq.items.packed import Large, pack
 from lifoq.items.task_error import TaskError
-from tests.ends import TOKEN, WAYS, failures, shed_by_the_sweep, success
-
-TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+from tests.ends import TOKEN, TRACE, WAYS, failures, shed_by_the_sweep, success
 
 
 def end(ending=Ending.SUCCESS, *, number=1, **more):
@@ -33,8 +31,9 @@ def messages(*records):
 @pytest.mark.parametrize("way", WAYS)
 def test_each_end_is_told_once_and_nothing_else(way):
     way = way()
-    others = filter(None, map(end_of, way.others.values()))
-    assert {one.ending for one in others} <= {Ending.REPLACED}  # for who waits for that put alone
+    others = {what: end.ending for what, one in way.others.items() if (end := end_of(one))}
+    replaced = way.others.keys() & {"replaced", "it succeeds, and is replaced"}
+    assert others == dict.fromkeys(replaced, Ending.REPLACED)  # for who waits for that put alone
     told = messages(*(record for record, _ in way.ends))
     assert [event["status"] for event in told] == [ending for _, ending in way.ends]
     assert [event["id"] for event in told] == [record["eventID"] for record, _ in way.ends]
@@ -52,6 +51,7 @@ def test_a_success_is_told_with_its_times_and_result():
             "taskId": "t",
             "taskType": "a",
             "taskKey": "device",
+            "traceparent": TRACE,
             "status": "SUCCESS",
             "attempts": 1,
             "enqueuedAt": start,
@@ -90,6 +90,7 @@ def test_the_end_of_a_damaged_task_is_told_whatever_it_holds(value):
     record["dynamodb"]["NewImage"]["taskKey"] = value
     (told,) = messages(record)
     assert (told["error"]["type"], told["taskType"]) == ("DamagedTask", "a")
+    assert "taskKey" in told["error"]["message"]
     record["dynamodb"]["NewImage"]["taskType"] = value
     assert messages(record)[0]["taskType"] == ""
 
@@ -131,16 +132,18 @@ def test_many_ends_are_told_in_few_calls_and_what_sns_did_not_take_is_named():
     failed = topic(sns).publish([end(number=number) for number in range(25)])
     assert failed == {"event-3", "event-14"}
     assert [len(call) for call in sns.calls] == [10, 10, 5]
-    assert [told["taskId"] for told in sns.told] == [f"t-{number}" for number in range(25)]
+    told = [(told["queue"], told["taskId"]) for told in sns.told]
+    assert told == [("prod", f"t-{number}") for number in range(25)]
 
 
 def test_ends_with_large_results_are_told_in_calls_that_sns_takes():
     sns = Sns()
     # Quotation marks are two bytes in JSON, and four in JSON that holds it as text.
     large = [end(number=number, result='"' * MAX_OUTPUT_BYTES) for number in range(10)]
-    assert topic(sns).publish(large) == set()
-    assert len(sns.told) == 10
-    assert len(sns.calls) > 1
+    large += [end(number=number, key="k" * 14_000) for number in range(10)]
+    assert topic(sns).publish([]) == topic(sns).publish(large) == set()
+    assert len(sns.told) == 20
+    assert len(sns.calls) > 2
 
 
 @pytest.mark.parametrize("size", [MAX_RESULT_BYTES, MAX_RESULT_BYTES + 1])
@@ -154,6 +157,12 @@ def test_a_result_is_told_whole_or_cut_and_said_to_be(size):
         assert told["resultBytes"] == size
         assert json.dumps(result, ensure_ascii=False).startswith(told["resultBeginning"])
         assert MAX_RESULT_BYTES - 2 < len(told["resultBeginning"].encode()) <= MAX_RESULT_BYTES
+
+
+def test_a_result_in_the_bucket_is_told_by_its_size():
+    told = json.loads(end(result=Large.of(b"x" * 70_000, key="k")).message(queue="prod"))
+    assert "result" not in told
+    assert told["resultBytes"] == 70_000
 
 
 def test_a_result_of_nothing_is_told_as_null_and_no_end_but_a_success_has_one():

@@ -123,13 +123,15 @@ def test_a_note_keeps_the_rows_of_workers_at_work_and_the_last_of_each_type():
         row("4", 1, seconds_ago=900, name="b"),
         row("5", 2, seconds_ago=800, name="b"),
     ]
-    text = found_limits.encoded([row("1", 6, seconds_ago=0)], before=before, now=NOW)
+    text = found_limits.encoded([row("1", 6, seconds_ago=2)], before=before, now=NOW)
     kept = found_limits.of({"result": text})
-    assert [(one.worker, one.tasks) for one in kept] == [("1", 6), ("2", 7), ("5", 2)]
+    assert [(one.worker, one.tasks) for one in kept] == [("2", 7), ("1", 6), ("5", 2)]
     older = NOW - 800 * MICROSECONDS
-    of_a = TypeLimit(task_type="a", tasks=13, most=128, workers=2, at=NOW)
+    latest = NOW - MICROSECONDS
+    of_a = TypeLimit(task_type="a", tasks=13, most=128, workers=2, at=latest)
+    assert of_a.told == "13 found, of 128 at most"
     of_b = TypeLimit(task_type="b", tasks=2, most=64, workers=1, at=older)
     assert found_limits.by_type(kept, now=NOW) == (of_a, of_b)
     of_another_cell = TypeLimit(task_type="a", tasks=4, most=64, workers=1, at=older)
-    of_both = TypeLimit(task_type="a", tasks=17, most=192, workers=3, at=NOW)
+    of_both = TypeLimit(task_type="a", tasks=17, most=192, workers=3, at=latest)
     assert found_limits.together([of_another_cell], [of_b, of_a]) == (of_both, of_b)

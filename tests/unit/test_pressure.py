@@ -5,8 +5,27 @@ import random
 import pytest
 
 from benchmarks.world import Table, World, poisson
-from lifoq import Lifetimes, Queue, WorkerSettings
+from lifoq import Lifetimes, NewTask, Queue, WorkerSettings
+from lifoq.health import pressure, sweep_note
 from lifoq.items.change import Item
+from lifoq.store.memory_table import MemoryTable
+from lifoq.store.store import Store
+from lifoq.testing.hosts import ManualHost
+
+
+def test_starts_are_kept_for_a_week_and_beside_a_sweep_only_its_note_tells_what_was_shed():
+    host = ManualHost()
+    store = Store(MemoryTable(), lifetimes=Lifetimes(deadline=10, shed_at_deadline=True), host=host)
+    nothing = pressure.Pressure(shed_share=0.0, starts_per_second=None, wait_seconds=None)
+    assert pressure.measure(store, now=host.now()) == nothing
+    pressure.note(store, pressure.Starts(seconds=20.0, number=10, wait=None), host=host)
+    assert store.table.get(pressure.NOTE)["ttl"] == host.now() // 1_000_000 + 7 * 86_400
+    store.put(NewTask(task_type="a"))
+    host.advance(11)  # the task lies there until the next sweep
+    sweep_note.write(store, sweep_note.Note(shed=((host.now(), 30),)))
+    told = pressure.measure(store, now=host.now())
+    assert (told.starts_per_second, told.wait_seconds) == (0.5, None)
+    assert told.shed_share == pytest.approx(0.1 / 0.6)
 
 
 class LateTtl(Table):
@@ -44,7 +63,7 @@ def test_what_is_started_is_known_and_beyond_the_capacity_the_share_that_is_shed
     moments = poisson(rate, seconds, random.Random(1))
     world.feed(((moment, None) for moment in moments), world.put)
     world.run(seconds)
-    pressure = Queue(world.store, host=table.host).pressure()
-    assert pressure.shed_share == shed
-    assert pressure.starts_per_second == pytest.approx(starts, rel=0.25)
-    assert 0 <= pressure.wait_seconds < 2
+    told = Queue(world.store, host=table.host).pressure()
+    assert told.shed_share == shed
+    assert told.starts_per_second == pytest.approx(starts, rel=0.25)
+    assert 0 <= told.wait_seconds < 2

@@ -63,7 +63,7 @@ def claimed(queue: Queue, task_id: str):
     return queue.store.claim(task_id, claim_id="c", lease=30)
 
 
-@pytest.mark.parametrize("task_id", ["d-17", ODD, "é"])
+@pytest.mark.parametrize("task_id", ["d-17", ODD, "é", "a (b)"])
 def test_lines_of_lambda_and_of_own_workers_are_the_tasks_and_those_of_others_are_not(
     queue, host, cloud, logs, task_id
 ):
@@ -76,10 +76,10 @@ def test_lines_of_lambda_and_of_own_workers_are_the_tasks_and_those_of_others_ar
     cloud.log(host.time, f"12:00 INFO of another one (x{task_id})")
     cloud.log(host.time - 3_600_000_000, json.dumps(mine))
     found = logs.of(task, now=host.time)
-    told = [(line.level, line.text, line.traceback) for line in found.lines]
+    told = [(line.at - host.time, line.level, line.text, line.traceback) for line in found.lines]
     in_json, in_text = (
-        ("INFO", "asked device=4", "Traceback …"),
-        ("", "12:00 INFO it answers", None),
+        (0, "INFO", "asked device=4", "Traceback …"),
+        (1_000_000, "", "12:00 INFO it answers", None),
     )
     # No filter finds text by an id that has nothing plain in it.
     wanted = [in_json] if task_id == "é" else [in_json, in_text]
@@ -116,6 +116,18 @@ def test_a_backoff_between_two_attempts_is_not_looked_through(queue, host, cloud
     cloud.log(host.time, '{"taskId": "t", "message": "second"}')
     found = logs.of(queue.get("t"), now=host.time)
     assert [line.text for line in found.lines] == ["first", "second"]
+
+
+def test_lines_of_attempts_that_follow_each_other_at_once_are_found_once(queue, host, cloud, logs):
+    task = claimed(queue, "t")
+    for number in range(3):
+        cloud.log(host.time, json.dumps({"taskId": "t", "message": {"é": number}}))
+        host.advance(60)
+        queue.store.retry(task, TaskError(type="E", message=""), delay=0)
+        host.advance(3)
+        task = queue.store.claim("t", claim_id=f"c{number}", lease=90)
+    found = logs.of(queue.get("t"), now=host.time)
+    assert [line.text for line in found.lines] == [f'{{"é": {number}}}' for number in range(3)]
 
 
 def test_the_log_of_a_task_is_looked_through_until_now_or_until_it_has_ended(

@@ -3,10 +3,14 @@
 import random
 import re
 
+import pytest
+
 from lifoq import Queue, Registry, WorkerSettings
-from lifoq.health import worker_notes
+from lifoq.health import pressure, worker_notes
 from lifoq.health.pressure import NOTE
+from lifoq.health.worker_notes import Hold
 from lifoq.items.schema import Attribute
+from lifoq.operating import workers
 from lifoq.operating.workers import Workers, find_workers
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.process_state import ProcessState
@@ -53,6 +57,72 @@ def test_a_workers_note_keeps_those_of_others_for_an_hour_and_takes_the_place_of
     assert [note.worker for note in worker_notes.of(second.noted(told, ended=False))] == [
         second.name
     ]
+
+
+def test_workers_are_those_with_tasks_and_those_that_told_lately(monkeypatch):
+    host = ManualHost()
+    queue = Queue.in_memory(host=host)
+    for number in range(3):
+        queue.put("a", task_id=f"t{number}")
+    for task_id, worker in (("t1", "w"), ("t0", "w"), ("t2", "v")):
+        queue.store.claim(task_id, claim_id=f"{worker}:1", lease=30)
+        host.advance(1)
+    idle, gone = (
+        worker_notes.made_here(worker=name, since=1, slots=1, at=host.now(), ended=name == "gone")
+        for name in ("idle", "gone")
+    )
+    told = {Attribute.CHECKPOINT: worker_notes.encoded(idle, before=[gone])}
+    starts = pressure.Starts(seconds=1, number=1, wait=None)
+    pressure.note(queue.store, starts, host=host, also=lambda _: told)
+    found = find_workers(queue)
+    assert [(one.name, [task.task_id for task in one.tasks], one.note) for one in found.found] == [
+        ("w", ["t1", "t0"], None),
+        ("v", ["t2"], None),
+        ("idle", [], idle),
+    ]
+    assert (found.read, found.more) == (3, False)
+    monkeypatch.setattr(workers, "READ", 2)
+    assert (find_workers(queue).read, find_workers(queue).more) == (2, True)
+
+
+def test_workers_tell_by_their_latest_notes_and_the_others_that_they_are_there():
+    hold = Hold(gate="g", says="it waits", since=1)
+    told = None
+    for number in range(7):
+        own = worker_notes.made_here(
+            worker=f"w{number}", since=1, slots=1, at=9 + number, ended=number == 6, held=(hold,)
+        )
+        told = {Attribute.CHECKPOINT: worker_notes.encoded(own, before=worker_notes.of(told))}
+    notes = worker_notes.of(told)
+    assert [note.worker for note in notes] == [f"w{number}" for number in (6, 5, 4, 3, 2, 1, 0)]
+    assert [note.held for note in notes] == [(hold,)] * 5 + [()] * 2
+    assert [note.is_at_work(now=20) for note in notes] == [False, *[True] * 6]
+    assert not notes[1].is_at_work(now=notes[1].at + 90_000_000)
+
+
+LONG = "x" * 101
+
+
+@pytest.mark.parametrize(
+    ("task_type", "key", "concerned"),
+    [
+        ("", None, [("a", None), ("b", None), ("a", "k"), (LONG, LONG)]),
+        ("a", None, [("a", None), ("a", "k")]),
+        ("", "k", [("a", "k")]),
+        ("b", "k", []),
+        ("a", "", [("a", None)]),
+        (worker_notes.cut(LONG), worker_notes.cut(LONG), [(LONG, LONG)]),
+    ],
+)
+def test_a_gate_concerns_the_tasks_of_its_type_and_its_key(task_type, key, concerned):
+    hold = Hold(gate="g", task_type=task_type, key=key, says="it waits", since=1)
+    tasks = [("a", None), ("b", None), ("a", "k"), (LONG, LONG)]
+    assert [one for one in tasks if hold.concerns(*one)] == concerned
+
+
+def test_a_long_text_of_a_note_is_cut_and_one_that_fits_is_not():
+    assert worker_notes.cut(LONG[1:]) == LONG[1:]
+    assert worker_notes.cut(LONG) == "x" * 99 + "…"
 
 
 def test_an_item_that_cannot_be_read_names_no_worker():
