@@ -70,11 +70,12 @@ def test_whoever_forgot_the_environment_reads_one_sentence_and_nothing_of_botoco
 def test_the_parameters_region_is_the_tables_unless_the_caller_says_otherwise(
     arguments, monkeypatch, own, expected
 ):
-    there = Connection(table="t", lifetimes=LIFETIMES, region="eu-west-3")
+    there = Connection(table="t", lifetimes=LIFETIMES, region="eu-west-3", bucket="large")
     monkeypatch.setattr("lifoq.client.connection.read", lambda *_, **__: there)
     del arguments["region_name"]
     queue = Queue.connect("prod", **arguments, **own)
     assert queue.store.table._calls.client.meta.region_name == expected
+    assert queue.store.large.blobs.bucket == "large"
 
 
 def test_only_a_queue_whose_workers_share_their_limits_tells_of_them():
