@@ -99,6 +99,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return InOneProcess(config, log) if config.getoption("dist") == "loadfile" else None
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores: many tests wait for a program that they started."""
+    return 1 + (os.cpu_count() or 1)
+
+
 class InOneProcess(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         place = _place(nodeid)
