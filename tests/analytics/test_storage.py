@@ -71,6 +71,13 @@ def test_exports_in_s3_make_a_report_in_s3_again_and_again_without_an_activated_
     assert storage.read(f"{root}/out/summary.json").decode().strip() == told.stdout.strip()
 
 
+def test_sizes_are_those_of_the_files_that_lie_in_the_folder_itself(tmp_path):
+    (tmp_path / "inner").mkdir()
+    for name in ("summary.json", "inner/part"):
+        (tmp_path / name).write_bytes(b"12")
+    assert storage.sizes(str(tmp_path)) == {"summary.json": 2}
+
+
 def test_s3_that_refuses_is_told_with_the_path(bucket):
     bucket.delete()
     with pytest.raises(StorageError, match="s3://exports/reports/x cannot be reached"):

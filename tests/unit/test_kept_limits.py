@@ -135,3 +135,9 @@ def test_a_note_keeps_the_rows_of_workers_at_work_and_the_last_of_each_type():
     of_another_cell = TypeLimit(task_type="a", tasks=4, most=64, workers=1, at=older)
     of_both = TypeLimit(task_type="a", tasks=17, most=192, workers=3, at=latest)
     assert found_limits.together([of_another_cell], [of_b, of_a]) == (of_both, of_b)
+
+
+def test_a_worker_that_has_noted_nothing_for_a_minute_and_a_half_is_counted_no_more() -> None:
+    rows = [row("1", 6, seconds_ago=89), row("2", 7, seconds_ago=91)]
+    (found,) = found_limits.by_type(rows, now=NOW)
+    assert (found.tasks, found.workers) == (6, 1)
