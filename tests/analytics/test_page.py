@@ -90,6 +90,10 @@ def test_the_page_tells_what_the_summary_does(reported):
     assert all((f'data-key="tasks.{name}"' in page) is there for name in tasks)
     assert page.count("<svg") == (3 if there else 0)
     assert ("No task came in." in page) is not there
+    in_words = (
+        r'aria-label="How many were in the queue\. Waiting: \d+ to \d+\. Waiting and in work: \d'
+    )
+    assert bool(re.search(in_words, page)) is there
     assert ("Why tasks failed" in page) is bool(tasks["failed"])
     named = ("orders", "stage prod", "sale", "01:00:20 paused", "alarm 48\N{NO-BREAK SPACE}s")
     for words in named if summary["about"] else ['<p class="where">Tasks</p>']:

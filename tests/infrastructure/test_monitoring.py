@@ -194,6 +194,8 @@ def test_the_dashboards_top_row_answers_whether_fresh_work_is_done(everything):
     _, parts = dashboard["Properties"]["DashboardBody"]["Fn::Join"]
     body = json.loads("".join(part if isinstance(part, str) else "token" for part in parts))
     charts = [widget for widget in body["widgets"] if widget["type"] == "metric"]
+    headings = [one for one in body["widgets"] if "## " in one["properties"].get("markdown", "")]
+    assert {heading["width"] for heading in headings} == {24}, "each fills its row"
 
     top = min(chart["y"] for chart in charts)
 
