@@ -82,6 +82,8 @@ def test_the_pauses_of_a_key_that_others_hold_grow_up_to_a_bound():
         LONGEST_KEY_PAUSE,
         LONGEST_KEY_PAUSE,
     ]
+    keys.begin("k", now + round(LONGEST_KEY_PAUSE * MICROSECONDS))
+    assert keys.wait("k", now + round(LONGEST_KEY_PAUSE * MICROSECONDS)) == FIRST_KEY_PAUSE
 
 
 # A rate per key
