@@ -107,6 +107,7 @@ def test_a_put_while_it_runs_is_next_whatever_the_outcome(store, host, first, en
     assert (row,) == store.candidates(limit=5).rows[-1:]
     after = found(store)
     assert (after.status, after.payload, after.attempts) == (Status.PENDING, "second", 0)
+    assert after.replaced == 0, "the first put was run"
     assert after.expires_at - after.task_created == 50 * SECOND
     assert [(past.attempt, past.ended) for past in after.history] == [(1, ENDED[end])]
     assert (store.get("next") is not None) is (end == "succeed with follow-ups")

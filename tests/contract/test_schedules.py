@@ -133,6 +133,9 @@ def test_schedules_are_listed_by_the_beginning_of_their_names_and_deleted_once(w
     assert not world.schedules.delete("tenant-1")
     assert world.schedules.get("tenant-1") is None
     assert {one.name for one in world.schedules.list()} == {"b", "tenant-2"}
+    for wrong, told in (({"limit": 0}, "limit=0: must be"), ({"prefix": "a b"}, "prefix='a b'")):
+        with pytest.raises(InvalidInput, match=told):
+            world.schedules.list(**wrong)
 
 
 PUT = partial(Schedules.put, name="a", when=HOURLY, task_type="report.send")

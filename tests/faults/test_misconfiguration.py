@@ -29,6 +29,7 @@ from lifoq import (
     WorkerSettings,
 )
 from lifoq.aws.boto3_clients import dynamodb_clients
+from lifoq.aws.dynamo_errors import refusal
 from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX, table_definition
 from tests.faults.faults import answer
@@ -162,6 +163,15 @@ def test_an_error_that_nobody_understands_passes_as_it_is():
 def test_a_refusal_may_pass_or_says_to_check_the_credentials(code, message, becomes, told):
     with pytest.raises(becomes, match=told):
         refusing(code, message).get("t")
+
+
+def test_a_transaction_that_is_in_the_way_of_another_may_pass():
+    told: Any = {
+        "Error": {"Code": "TransactionCanceledException", "Message": "as the test says"},
+        "CancellationReasons": [{"Code": "None"}, {"Code": "TransactionConflict"}],
+    }
+    with pytest.raises(StoreUnavailable, match=r"TransactWriteItems: .*as the test says"):
+        raise refusal(ClientError(told, "TransactWriteItems"), [])
 
 
 @pytest.mark.parametrize(

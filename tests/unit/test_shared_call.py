@@ -44,6 +44,17 @@ def test_a_batch_hangs_once_the_time_of_all_its_tasks_is_over_but_not_by_one_tha
     assert limits.is_stuck
 
 
+def test_a_call_that_hangs_keeps_its_slot_though_a_task_that_could_not_be_claimed_leaves_it(limits):
+    kind = TaskType(name="mail", handler=sync_handler, batch=2)
+    passed = limits.enter(row(kind.name), SYSTEM.monotonic())
+    call = HandlerCall(kind, ["a", "b"], passed=passed, host=SYSTEM)
+    call.join("a", 1)
+    call.out_of_time("a")
+    call.leave("b")
+    assert limits.is_stuck
+    assert limits.enter(row(kind.name), SYSTEM.monotonic()) is None
+
+
 def test_an_async_batch_goes_on_for_a_task_that_did_not_ask_when_one_that_has_left_did(limits):
     call = call_for_a_and_c(limits, async_handler)
     assert [call.stop(task_id, TimeoutError()) for task_id in "bac"] == [False, False, True]
