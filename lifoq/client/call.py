@@ -100,7 +100,7 @@ class Call:
             self._store.want(self.task_id, until=now + microseconds(WANTED_FOR))
 
     def rest(self) -> float:
-        """Return the seconds for which the caller still waits; none are left below 0."""
+        """Return the seconds for which the caller still waits: 0 or fewer once its time is over."""
         return (self._until - self._store.now()) / MICROSECONDS
 
     def wait(self) -> WaitOutcome:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from lifoq_localcloud.service_rules.refused import VALIDATION, RefusedError
 
+MOST_PATTERN_LETTERS: Final = 4_096
 MOST_ENTRIES_BYTES: Final = 1_048_576
 """The most of one PutEvents
 (https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html)."""
@@ -35,6 +36,12 @@ def check(asked: dict[str, Any]) -> None:
     ):
         raise RefusedError(VALIDATION, "Parameter ScheduleExpression is not valid.")
     if isinstance(pattern, str):
+        if len(pattern) > MOST_PATTERN_LETTERS:
+            raise RefusedError(
+                VALIDATION,
+                "1 validation error detected: Value at 'eventPattern' failed to satisfy "
+                f"constraint: Member must have length less than or equal to {MOST_PATTERN_LETTERS}",
+            )
         try:
             pattern = json.loads(pattern)
         except (ValueError, RecursionError) as error:

@@ -221,6 +221,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 def test_a_single_look_takes_no_time_and_reads_are_apart_unless_a_hundred_ask(monkeypatch):
+    """Reads are ten seconds apart here: one at 0 s, one for three ids at 10 s; a hundred ids have
+    theirs at once, at 12 s, and the next comes ten seconds later."""
     monkeypatch.setattr(async_calls, "APART", 10.0)
     reads = []
 

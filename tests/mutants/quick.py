@@ -17,7 +17,8 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from itertools import islice
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -27,7 +28,7 @@ import click
 import pytest
 
 from tests.mutants.operators import Mutant
-from tests.mutants.trial import Task, environment_of
+from tests.mutants.trial import Task, environment_of, needs_database
 
 EACH: Final = 2.0
 """Seconds that a test may take to be asked here, with what it shares with others."""
@@ -35,13 +36,14 @@ ALL: Final = 8.0
 """Seconds of the tests that are asked about one change, together."""
 PATIENCE: Final = 60
 """Seconds after which a fork stands still."""
-DEAR: Final = ("moto", "dynamodb")
-"""Parameters of tests that need a server."""
+
+Changes = list[tuple[FunctionType, CodeType]]
+"""Functions, each with the code that it shall have."""
 
 
 def verdicts(tasks: Iterable[Task], copy: Path, *, processes: int) -> Iterator[tuple[int, str]]:
     """Yield the numbers of the changes that were noticed, with the test that noticed each."""
-    rows = [[number, asdict(mutant), asked] for number, mutant, asked in tasks]
+    rows = [(number, asdict(mutant), asked) for number, mutant, asked in tasks]
     files = sorted({test.partition("::")[0] for _, _, asked in rows for test in asked})
     wanted, found = copy / "asked.json", copy / "found.txt"
     wanted.write_text(json.dumps(rows))
@@ -51,71 +53,88 @@ def verdicts(tasks: Iterable[Task], copy: Path, *, processes: int) -> Iterator[t
     judge = subprocess.Popen(
         command, cwd=copy, env={**os.environ, **environment_of(copy)}, stdout=subprocess.DEVNULL
     )
-    with found.open() as lines:
-        ended = False
-        while not ended:
-            ended = judge.poll() is not None
-            for line in lines:
-                number, _, by = line.rstrip("\n").partition(" ")
-                yield int(number), by
-            time.sleep(0 if ended else 1)
+    try:
+        with found.open() as lines:
+            ended = False
+            while not ended:
+                ended = judge.poll() is not None
+                for line in lines:
+                    number, _, by = line.rstrip("\n").partition(" ")
+                    yield int(number), by
+                time.sleep(0 if ended else 1)
+    finally:
+        judge.send_signal(signal.SIGINT)  # it then ends its forks; nothing, if it has ended
+        judge.wait()
     if judge.returncode != pytest.ExitCode.OK:
         raise click.ClickException(f"the judge in forks ended with {judge.returncode}")
 
 
-@dataclass
-class _Asked:
-    """A fork that is at work."""
+@dataclass(kw_only=True, eq=False)
+class Fork:
+    """A process that asks tests about one change."""
 
     process: Any
     answer: Connection
+    """The process sends the name of the first test that fails."""
     number: int
+    """The number of the change."""
     tests: list[str]
-    changes: list[tuple[FunctionType, CodeType]]
+    changes: Changes
     without: str | None = None
-    """The test that failed. It is asked alone, without the change: it may rest on others."""
+    """A test that failed, and is asked alone, without the change: it may rest on other tests."""
+    began: float = field(default_factory=time.monotonic)
 
-    def stands_still(self, began: float) -> bool:
-        return time.monotonic() - began > PATIENCE
+    @property
+    def stands_still(self) -> bool:
+        return time.monotonic() - self.began > PATIENCE
+
+    def failed(self) -> str | None:
+        """End the process, with all that it has started. Return the test that failed."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.join()
+        with self.answer, suppress(EOFError):  # it ended without a word
+            return self.answer.recv() if self.answer.poll() else None
+        return None
 
 
 class Judge:
+    """Judges changes, some forks at a time."""
+
     def __init__(self, session: pytest.Session, root: Path) -> None:
         self._session = session
         self._root = root
         self._items: defaultdict[str, list[pytest.Item]] = defaultdict(list)
         for item in session.items:
             test, _, parameters = item.nodeid.partition("[")
-            if not any(word in parameters for word in DEAR):
+            if not needs_database(parameters):
                 self._items[test].append(item)
         self._functions = _functions(root)
         self._passes: dict[str, bool] = {}
+        """By test: does it pass alone, without a change?"""
 
     def judge(self, tasks: Iterable[Any], *, processes: int) -> Iterator[tuple[int, str]]:
-        waiting = iter(tasks)
-        at_work: dict[int, tuple[_Asked, float]] = {}
-        more = True
-        while more or at_work:
-            while more and len(at_work) < processes:
-                if (task := next(waiting, None)) is None:
-                    more = False
-                elif asked := self._begin(*task):
-                    at_work[asked.process.sentinel] = (asked, time.monotonic())
-            ended = wait(list(at_work), timeout=1)
-            for sentinel, (asked, began) in list(at_work.items()):
-                if sentinel not in ended and not asked.stands_still(began):
-                    continue
-                del at_work[sentinel]
-                by, again = self._end(asked)
-                if by is not None:
-                    yield asked.number, by
-                elif again is not None:
-                    at_work[again.process.sentinel] = (again, time.monotonic())
+        """Yield the number of each change that is noticed, and the test that notices it."""
+        first = filter(None, (self._first(*task) for task in tasks))
+        at_work = list(islice(first, processes))
+        try:
+            while at_work:
+                ended = wait([fork.process.sentinel for fork in at_work], timeout=1)
+                for fork in [*at_work]:
+                    if fork.process.sentinel not in ended and not fork.stands_still:
+                        continue
+                    at_work.remove(fork)
+                    told = self._told_by(fork)
+                    if isinstance(told, str):
+                        yield fork.number, told
+                    at_work += [told] if isinstance(told, Fork) else islice(first, 1)
+        finally:
+            for fork in at_work:
+                fork.failed()
 
-    def _begin(self, number: int, told: dict[str, Any], seconds: dict[str, float]) -> _Asked | None:
-        mutant = Mutant(**told)
-        tests = self._quick_of(seconds)
-        changes = self._changes(mutant)
+    def _first(self, number: int, told: dict[str, Any], seconds: dict[str, float]) -> Fork | None:
+        """Begin with a change; None where no quick test, or no function, has to do with it."""
+        tests, changes = self._quick_of(seconds), self._changes(Mutant(**told))
         return self._fork(number, tests, changes) if tests and changes else None
 
     def _quick_of(self, seconds: dict[str, float]) -> list[str]:
@@ -133,7 +152,7 @@ class Judge:
                 left -= each
         return tests
 
-    def _changes(self, mutant: Mutant) -> list[tuple[FunctionType, CodeType]]:
+    def _changes(self, mutant: Mutant) -> Changes:
         """Return the functions that a change is in, each with the code that it makes of it."""
         path = str(self._root / mutant.path)
         text = Path(path).read_text()
@@ -152,46 +171,43 @@ class Judge:
         ]
 
     def _fork(
-        self,
-        number: int,
-        tests: list[str],
-        changes: list[tuple[FunctionType, CodeType]],
-        without: str | None = None,
-    ) -> _Asked:
+        self, number: int, tests: list[str], changes: Changes, without: str | None = None
+    ) -> Fork:
         forks = multiprocessing.get_context("fork")
         answer, says = forks.Pipe(duplex=False)
-        asked = [without] if without else tests
-        process = forks.Process(target=self._ask, args=(asked, () if without else changes, says))
+        asked = ([without], []) if without else (tests, changes)
+        process = forks.Process(target=self._ask, args=(*asked, says))
         process.start()
         says.close()
-        return _Asked(process, answer, number, tests, changes, without)
+        return Fork(
+            process=process,
+            answer=answer,
+            number=number,
+            tests=tests,
+            changes=changes,
+            without=without,
+        )
 
-    def _end(self, asked: _Asked) -> tuple[str | None, _Asked | None]:
-        """Return the test that noticed the change, or the next fork to ask; or neither."""
-        with suppress(ProcessLookupError):
-            os.killpg(asked.process.pid, signal.SIGKILL)
-        asked.process.join()
-        failed = None
-        with asked.answer, suppress(EOFError):  # one that says nothing is at its end
-            if asked.answer.poll():
-                failed = asked.answer.recv()
-        if asked.without is not None:
-            self._passes[asked.without] = asked.process.exitcode == 0
-            failed = asked.without
-        elif asked.process.exitcode == 0:
-            return None, None
+    def _told_by(self, fork: Fork) -> str | Fork | None:
+        """Return the test that noticed the change, or the fork that has to be asked next, or None
+        where no test noticed it."""
+        failed, passed = fork.failed(), fork.process.exitcode == 0
+        if fork.without is not None:
+            self._passes[fork.without] = passed
+            failed = fork.without
+        elif passed:
+            return None
         elif failed is None:
-            return f"stood still, or ended: {asked.process.exitcode}", None
+            return f"stood still, or ended: {fork.process.exitcode}"
         if failed not in self._passes:
-            return None, self._fork(asked.number, asked.tests, asked.changes, without=failed)
+            return self._fork(fork.number, fork.tests, fork.changes, without=failed)
         if self._passes[failed]:
-            return failed, None
-        left = [test for test in asked.tests if test != failed]
-        return None, self._fork(asked.number, left, asked.changes) if left else None
+            return failed
+        left = [test for test in fork.tests if test != failed]
+        return self._fork(fork.number, left, fork.changes) if left else None
 
-    def _ask(
-        self, tests: list[str], changes: Iterable[tuple[FunctionType, CodeType]], says: Connection
-    ) -> None:
+    def _ask(self, tests: list[str], changes: Changes, says: Connection) -> None:
+        """Run the tests with the changed code, and end this process."""
         os.setsid()
         resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE, PATIENCE))
         quiet = os.open(os.devnull, os.O_RDWR)

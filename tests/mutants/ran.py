@@ -13,6 +13,7 @@ import pytest
 
 from tests.mutants import telling
 from tests.mutants.telling import EVERY, now
+from tests.mutants.trial import needs_database
 
 ELSEWHERE: Final = Path(__file__).with_name("elsewhere")
 """Python loads what is here when it starts."""
@@ -58,8 +59,8 @@ class Record:
         seconds = ended - began - (self._seconds_of_fixture.total() - shared)
         test, _, parameters = item.nodeid.partition("[")
         self._spans.append((began, ended, test))
-        dear = "moto" in parameters or "dynamodb" in parameters
-        (self._with_database if dear else self._seconds)[test] += seconds
+        of = self._with_database if needs_database(parameters) else self._seconds
+        of[test] += seconds
         given = fixtures_of(item)
         self._seconds_of_shared[test] = sum(self._seconds_of_fixture[fixture] for fixture in given)
         for place in now.union(*(self._fixtures[fixture] for fixture in given)):

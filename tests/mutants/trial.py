@@ -25,7 +25,9 @@ from tests.mutants.operators import Mutant
 
 FIRST: Final = (10, 50)
 """Tests that are asked before all are, without a database: most mutants are caught there."""
-NO_DATABASE: Final = ("-k", "not moto and not dynamodb")
+DATABASES: Final = ("moto", "dynamodb")
+"""Words in the parameters of tests that need a database which runs beside them."""
+NO_DATABASE: Final = ("-k", " and ".join(f"not {name}" for name in DATABASES))
 ROOM: Final = 10
 """Times the seconds that the tests took, of processor time: more of it is standing still."""
 PATIENCE: Final = 600
@@ -41,6 +43,11 @@ Task = tuple[int, Mutant, dict[str, float]]
 Verdict = tuple[int, str | None, str | None]
 """A mutant's number, the test that caught it (None: it slipped through), and what kept it from
 being judged, if something did."""
+
+
+def needs_database(parameters: str) -> bool:
+    """Return True if a test with these parameters needs a database that runs beside it."""
+    return any(name in parameters for name in DATABASES)
 
 
 def copy_of(root: Path, to: Path) -> None:
