@@ -58,9 +58,10 @@ NPM_READY := node_modules/.package-lock.json
 JAVA_READY := .build/java/bin/java
 PACKAGES_READY := .build/lifoq/.ready
 CLASSES_READY := $(LIFOQ_CACHE)/spark/classes.jsa
+COMPILED := .venv/.compiled
 
 .PHONY: setup
-setup: $(PYTHON_READY) $(JAVA_READY) $(NODE_READY) $(NPM_READY) $(PACKAGES_READY) $(CLASSES_READY) ## Install all that is needed, into this folder
+setup: $(PYTHON_READY) $(JAVA_READY) $(NODE_READY) $(NPM_READY) $(PACKAGES_READY) $(COMPILED) $(CLASSES_READY) ## Install all that is needed, into this folder
 
 $(PYTHON_READY): requirements.lock tools/install-python
 	@tools/install-python
@@ -78,6 +79,11 @@ $(NODE_READY): | $(PYTHON_READY)
 $(NPM_READY): package-lock.json | $(NODE_READY)
 	@echo "Installing the CDK CLI and DynamoDB Local …"
 	@npm ci --loglevel=error --ignore-scripts
+	@touch $@
+
+$(COMPILED): requirements.lock tools/compile | $(PYTHON_READY) $(NODE_READY)
+	@echo "Compiling the Python packages …"
+	@tools/compile || echo "Python compiles the rest when it is imported: the first tests start later."
 	@touch $@
 
 # With it Spark starts in half the time; without it, which some Javas cannot help, all works as well.
