@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +44,20 @@ CREDENTIALS: dict[str, Any] = {
 
 
 @contextlib.contextmanager
-def running(
+def running(log: Path, **options: Any) -> Iterator[str]:
+    """Start it as ``starting`` does; yields its endpoint once it answers, and stops it."""
+    with starting(log, **options) as (endpoint, process):
+        wait_until_ready(endpoint, lambda: process.poll() is None, log)
+        yield endpoint
+
+
+@contextlib.contextmanager
+def starting(
     log: Path, *, heap_megabytes: int = 512, java_options: Sequence[str] = ()
-) -> Iterator[str]:
-    """Start it on a free port, in memory; yields its endpoint, and stops it. Beside its log it
-    unpacks a library, which it would leave in the machine's temporary folder when it is stopped."""
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """Start it on a free port, in memory; yields the endpoint that it will have, and its process,
+    and stops it. Beside its log it unpacks a library, which it would leave in the machine's
+    temporary folder when it is stopped."""
     (jar,) = PACKAGE.glob("*/DynamoDBLocal.jar")
     java = shutil.which("java", path=java_path())
     if java is None:
@@ -74,9 +83,7 @@ def running(
             stderr=output,
         )
         try:
-            endpoint = f"http://localhost:{port}"
-            wait_until_ready(endpoint, process, log)
-            yield endpoint
+            yield f"http://localhost:{port}", process
         finally:
             process.communicate()  # closes its input
 
@@ -86,14 +93,14 @@ def java_path() -> str:
     return os.pathsep.join(([f"{home}/bin"] if home else []) + [os.environ.get("PATH", "")])
 
 
-def wait_until_ready(endpoint: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def wait_until_ready(endpoint: str, lives: Callable[[], bool], log: Path) -> None:
     client = boto3.client("dynamodb", endpoint_url=endpoint, **CREDENTIALS)
     until = time.monotonic() + START_SECONDS
     while True:
         try:
             client.list_tables()
         except (BotoCoreError, ClientError) as error:
-            if process.poll() is not None or time.monotonic() > until:
+            if not lives() or time.monotonic() > until:
                 raise RuntimeError(f"DynamoDB Local did not start: {log.read_text()}") from error
             time.sleep(0.1)
         else:

@@ -1,5 +1,6 @@
 """Tables to test against: in memory, on moto, on DynamoDB Local."""
 
+import contextlib
 import functools
 import gc
 import logging
@@ -8,8 +9,10 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import boto3
@@ -67,6 +70,8 @@ IN_ANY_ORDER: Final = tuple(
 )
 """Tests of one deployment build on each other: a permission counts as used once a test has used it.
 Here none does."""
+DATABASE = pytest.StashKey[tuple[str, str]]()
+"""Endpoint and log of a DynamoDB Local that all processes share."""
 CASES = "cases of the fault matrix"
 """A property of a test: how many of them it ran."""
 
@@ -117,10 +122,29 @@ def _place(nodeid: str) -> int:
     return next(found, len(TOGETHER))
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Nobody looks for garbage in what is imported, which stays: that took a sixth of the
     processor time of all tests."""
     gc.disable()
+    if config.getoption("dist", None) == "loadfile":
+        _start_one_database(config)
+
+
+def _start_one_database(config: pytest.Config) -> None:
+    """Start DynamoDB Local once, in the process that hands out the tests: each start costs four
+    seconds of processor time. It starts while the others collect."""
+    stack = contextlib.ExitStack()
+    config.add_cleanup(stack.close)
+    log = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "log"
+    options = {"java_options": dynamodb_local.BRIEF}
+    endpoint, _ = stack.enter_context(dynamodb_local.starting(log, **options))
+    config.stash[DATABASE] = endpoint, str(log)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a process where that database is."""
+    node.workerinput["database"] = node.config.stash.get(DATABASE, None)
 
 
 def pytest_collection_finish() -> None:
@@ -191,7 +215,14 @@ def _nothing_of_another_test(_environment: None) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def dynamodb_local_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def dynamodb_local_endpoint(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    if started := getattr(pytestconfig, "workerinput", {}).get("database"):
+        endpoint, log = started
+        dynamodb_local.wait_until_ready(endpoint, lambda: True, Path(log))
+        yield endpoint
+        return
     log = tmp_path_factory.mktemp("dynamodb-local") / "log"
     with dynamodb_local.running(log, java_options=dynamodb_local.BRIEF) as endpoint:
         yield endpoint

@@ -23,6 +23,7 @@ import pytest
 ROOT: Final = Path(__file__).parents[1]
 TOGETHER: Final = "pytest: imports, collection, and what is told"
 """The row for what belongs to no test."""
+ALL: Final = "the process that hands out the tests, and the database of all"
 
 
 def used() -> float:
@@ -137,18 +138,18 @@ def main(*, out: Path, rows: int, asked: tuple[str, ...]) -> None:
 def table(folder: Path, *, rows: int) -> Iterator[str]:
     """Print seconds of processor time, and what passed: by room, then what took most."""
     spent, passed = Counter[str](), Counter[str]()
-    for part in folder.glob("times-*.json"):
-        noted = json.loads(part.read_text())
-        # The process that hands tests to workers has these for children: they tell it themselves.
-        if part.name == "times-alone.json" and len(list(folder.glob("times-*.json"))) > 1:
-            continue
+    parts = {part.name: json.loads(part.read_text()) for part in folder.glob("times-*.json")}
+    alone = parts.pop("times-alone.json") if len(parts) > 1 else None
+    for noted in parts.values():
         spent.update(noted["spent"])
         passed.update(noted["passed"])
+    if alone is not None:  # it has the others for children
+        spent[ALL] = sum(alone["spent"].values()) - spent.total()
     rooms, counted = Counter[str](), Counter[str]()
     for name, seconds in spent.items():
-        room = TOGETHER if name == TOGETHER else "/".join(name.split("::")[0].split("/")[:2])
+        room = name if name in {TOGETHER, ALL} else "/".join(name.split("::")[0].split("/")[:2])
         rooms[room] += seconds
-        counted[room] += "::fixture " not in name and name != TOGETHER
+        counted[room] += "::fixture " not in name and name not in {TOGETHER, ALL}
     yield f"\n{sum(spent.values()):8.1f} s of processor time, {counted.total():,} tests\n"
     for room, seconds in rooms.most_common():
         yield f"{seconds:8.1f} s {counted[room]:6,} tests  {room}"
