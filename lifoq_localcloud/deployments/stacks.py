@@ -67,6 +67,7 @@ def install(check: Callable[[Iterable[Any]], object]) -> None:
     updates.install()
     names.install()
     replace(ResourceMap, "parse_ssm_parameter", parse_ssm_parameter)
+    replace(Stack, "stack_resources", property(stack_resources))
     replace(CloudFormationBackend, "create_stack", create_stack)
     replace(CloudFormationBackend, "update_stack", update_stack)
     replace(CloudFormationBackend, "delete_stack", delete_stack)
@@ -75,6 +76,11 @@ def install(check: Callable[[Iterable[Any]], object]) -> None:
     replace(CloudFormationResponse, "describe_change_set", describe_change_set)
     replace(CloudFormationResponse, "execute_change_set", execute_change_set)
     replace(CloudFormationResponse, "delete_change_set", delete_change_set)
+
+
+def stack_resources(stack: Stack) -> list[Any]:
+    """Return what the stack has made. Moto lists what a condition leaves out, too, as None."""
+    return [one for one in stack.resource_map.values() if one is not None]
 
 
 def parse_ssm_parameter(resources: ResourceMap, name: str, kind: str) -> str:

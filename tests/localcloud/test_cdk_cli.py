@@ -51,6 +51,7 @@ def test_the_cdk_cli_deploys_updates_and_destroys_whatever_became_of_the_deploym
     # What only the deployment finds out: text in the template itself is refused before it begins.
     wrong = synthesized(tmp_path, "never", timeout=cdk.Fn.sub("soon"))
     cloud.deploy(first, "small")
+    assert "(no changes)" in cloud.cdk(first, "bootstrap", f"aws://{ACCOUNT}/{REGION}")
     function = cloud.outputs("small")["Function"]
     assert greeting(deployed, function) == "hello"
     (process,) = cloud.processes(function)

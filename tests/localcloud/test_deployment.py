@@ -2,12 +2,12 @@
 
 import json
 from typing import Any
+from unittest import mock
 
 import pytest
 from botocore.exceptions import ClientError
 
-from lifoq_localcloud import DeploymentError
-from lifoq_localcloud.basics.account import ACCOUNT, REGION
+from lifoq_localcloud import DeploymentError, LocalCloud
 from lifoq_project import cdk_cli
 from tests.localcloud import template
 from tests.localcloud.harness import CODE_BUCKET, Deployed, eventually
@@ -15,18 +15,46 @@ from tests.localcloud.harness import CODE_BUCKET, Deployed, eventually
 
 def test_a_deployment_that_fails_tells_what_the_cli_said(deployed, tmp_path, monkeypatch):
     """The CDK's own rules for templates, which take long, run only where somebody wants it."""
-    program = (
-        """case "$0" in deploy) echo "rules: $CDK_VALIDATION"; exit 1;; *) echo "$0" "$1";; esac"""
-    )
+    program = """echo "$0 rules: $CDK_VALIDATION"; exit 1"""
     monkeypatch.setattr(cdk_cli, "command", lambda *told: ["sh", "-c", program, *told])
     heard: list[str] = []
-    with pytest.raises(DeploymentError, match=r"cdk deploy failed:\nrules: false$"):
+    with pytest.raises(DeploymentError, match=r"cdk deploy failed:\ndeploy rules: false$"):
         deployed.cloud.deploy_application(tmp_path, heard.append)
-    assert heard[-1] == "rules: false\n"
-    assert heard[:-1] in ([], [f"bootstrap aws://{ACCOUNT}/{REGION}\n"])  # once for each cloud
+    assert heard == ["deploy rules: false\n"]
     monkeypatch.setenv("CDK_VALIDATION", "true")
     with pytest.raises(DeploymentError, match="rules: true"):
         deployed.cloud.deploy_application(tmp_path, heard.append)
+
+
+@pytest.mark.parametrize(
+    ("settings", "given"),
+    [
+        ('{"context": {"@aws-cdk/core:bootstrapQualifier": "team"}}', {"Qualifier": "team"}),
+        ("{}", {}),
+        ("[]", {}),
+        ("no JSON", {}),
+    ],
+)
+def test_the_account_is_bootstrapped_with_the_qualifier_of_a_projects_cdk_json(
+    tmp_path, monkeypatch, settings, given
+):
+    (tmp_path / "cdk.json").write_text(settings)
+    cloud, api = LocalCloud(tmp_path / "cloud"), mock.Mock()
+    api.describe_stacks.return_value = {"Stacks": []}
+    api.exceptions.AlreadyExistsException = AlreadyThere
+    api.create_stack.side_effect = AlreadyThere  # another deployment was faster
+    monkeypatch.setattr(cloud, "client", {"cloudformation": api}.get)
+    monkeypatch.setattr(cdk_cli, "command", mock.Mock(side_effect=cdk_cli.CdkUnavailable("later")))
+    with pytest.raises(DeploymentError, match="later"):
+        cloud.deploy_application(tmp_path)
+    asked = api.create_stack.call_args.kwargs
+    told = {one["ParameterKey"]: one["ParameterValue"] for one in asked["Parameters"]}
+    assert told == {"FileAssetsBucketKmsKeyId": "AWS_MANAGED_KEY", **given}
+    assert asked["StackName"] == "CDKToolkit"
+
+
+class AlreadyThere(Exception):
+    """CloudFormation's answer where there is a stack of that name."""
 
 
 def test_an_update_reaches_mapping_subscription_schedule_and_table(deployed):

@@ -337,6 +337,21 @@ def test_a_name_that_cloudformation_makes_is_as_long_as_its_service_takes(stacks
     assert all(deployed.client("scheduler").get_schedule_group(Name=one) for one in names)
 
 
+def test_what_a_condition_leaves_out_is_no_resource_of_the_stack(stacks, name):
+    queue = of_type("AWS::SQS::Queue")
+    told = {
+        "Conditions": {"Never": {"Fn::Equals": ["a", "b"]}},
+        "Resources": {"Gone": {**queue, "Condition": "Never"}, "Here": queue},
+    }
+    assert stacks.change(name, json.dumps(told)) == "CREATE_COMPLETE"
+    api, stack = stacks.api, {"StackName": name}
+    listed = api.list_stack_resources(**stack)["StackResourceSummaries"]
+    described = api.describe_stack_resources(**stack)["StackResources"]
+    assert [one["LogicalResourceId"] for one in (*listed, *described)] == ["Here", "Here"]
+    one = api.describe_stack_resource(**stack, LogicalResourceId="Here")["StackResourceDetail"]
+    assert one["PhysicalResourceId"] == listed[0]["PhysicalResourceId"]
+
+
 def test_a_composite_alarm_knows_the_alarms_of_its_rule(stacks, deployed, name):
     part = of_type(
         "AWS::CloudWatch::Alarm",
