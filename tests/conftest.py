@@ -53,18 +53,15 @@ TOGETHER: Final = (
         *("tests/faults/test_fuzzed_items.py", "tests/faults/test_matrix.py"),
         "tests/localcloud/test_drawn_expressions.py",
     ),
-    ("tests/localcloud/",),
-    (
-        *("tests/infrastructure/test_templates.py", "tests/infrastructure/test_monitoring.py"),
-        "tests/releases/",
-    ),
-    ("tests/analytics/",),
     ("tests/infrastructure/test_acceptance.py",),
+    ("tests/localcloud/",),
+    ("tests/infrastructure/", "tests/constructs/", "tests/releases/"),
+    ("tests/analytics/",),
     ("tests/simulation/",),
 )
 """Files that share what takes seconds to make: databases, the local cloud, the templates of the
-application, Spark. One process runs them, and so makes it once. The first four and the last two
-take long alone."""
+application, Spark. One process runs them, and so makes it once. A row begins before those below
+it."""
 IN_ANY_ORDER: Final = tuple(
     f"tests/{room}/" for room in ("unit", "contract", "functions", "aws", "faults")
 )

@@ -7,8 +7,10 @@ from typing import Any
 from moto import backends
 from moto.core import loaders, utils
 from moto.core.config import default_user_config
+from moto.iam import models as iam_models
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
+from lifoq_localcloud.basics.account import ACCOUNT
 from lifoq_localcloud.basics.credentials import Credentials
 from lifoq_localcloud.events.sources import Notification
 from lifoq_localcloud.moto_adapter import (
@@ -54,7 +56,10 @@ def moto() -> Any:
 
 
 def _look_once_for_what_stays() -> None:
-    """moto lists its own folder for each call, and that of botocore's models for each service."""
+    """moto lists its own folder for each call, and that of botocore's models for each service. And
+    it looks for the account of an access key in six partitions, for each of which it reads 1,500
+    managed policies."""
     modules = frozenset(backends.list_of_moto_modules())
     replace(backends, "list_of_moto_modules", lambda: modules)
     replace(utils, "create_loader", cache(loaders.create_loader))
+    replace(iam_models, "get_account_id_from", lambda _access_key: ACCOUNT)
