@@ -29,6 +29,7 @@ def test_a_duration_is_told_in_the_unit_that_fits_and_a_share_is_never_rounded_t
 
 def test_rates_are_told_for_a_time_in_which_something_happens():
     assert words.per(12).rate(12.34) == "12.3/s"
+    assert words.per(1).rate(1) == "1/s"
     assert words.per(0.5).rate(0.5) == "30/min"
     assert words.per(0.001).rate(0.001) == "3.6/h"
     assert words.per(0).rate(0) == "0/s"
