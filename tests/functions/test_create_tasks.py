@@ -47,8 +47,9 @@ def test_load_is_made_at_its_pace_and_counted_as_far_as_it_could_be_put(
     created, others = (sum(counted.get(f"Tasks{one}", [])) for one in ("Created", "Unconfirmed"))
     assert answer == (None if denied else {"created": created})
     assert created == len(queue.peek(100)) > 0
-    assert denied or created + others in (49, 50)  # the last may still be owed a fraction
-    assert bool(others) is (refusal == "ThrottlingException")
+    if not denied:
+        assert created + others in (49, 50)  # the last may still be owed a fraction
+        assert bool(others) is (refusal is not None)
 
 
 LOAD = {"tasksPerSecond": 1, "seconds": 1}
