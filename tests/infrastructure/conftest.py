@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.infrastructure.commands import run
-from tests.infrastructure.deployments import ROOT, Deployment, synthesize, synthesized
+from tests.infrastructure.deployments import Deployment, synthesize, synthesized
 from tests.infrastructure.everything import plain
 from tests.infrastructure.users import Terminal, User
 
@@ -29,12 +29,9 @@ def everything() -> Deployment:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory) -> Path:
-    """Built without a network: hatchling is among the locked packages."""
+    """Built as pip builds it, without a network: hatchling is among the locked packages."""
     folder = tmp_path_factory.mktemp("wheel")
-    run(
-        *(sys.executable, "-m", "pip", "wheel", "--no-index", "--no-deps"),
-        *("--no-build-isolation", "--wheel-dir", folder, ROOT),
-    )
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder)
     (built,) = folder.glob("*.whl")
     return built
 
