@@ -1,10 +1,12 @@
 """Refusals of DynamoDB by its rules, before moto: one request a rule, and requests that pass. Most
 are rows of ``refused_requests.txt`` and ``taken_requests.txt``."""
 
+import re
 from typing import Any
 
 import pytest
 
+from lifoq_localcloud.expressions import grammar
 from lifoq_localcloud.table_rules import creation, legacy, values
 from lifoq_localcloud.table_rules.keys import Schema
 from lifoq_localcloud.table_rules.refused import CANCELLED, MISMATCH, RefusedError
@@ -308,3 +310,23 @@ def test_refusals_and_repeats_reach_clients_and_write_nothing(deployed):
         dynamodb.get_item(TableName="rules", Key={"id": {"N": "1"}})
     found = dynamodb.get_item(TableName="rules", Key=KEY)["Item"]
     assert found == {**KEY, "n": {"N": "1"}, "big": {"S": ""}}
+
+
+@pytest.mark.parametrize(
+    ("within", "beyond", "sentence"),
+    [
+        ("a[2147483647] = :v", "a[2147483648] = :v", "index: [2147483648]"),
+        (f"a{'.b' * 31} = :v", f"a{'.b' * 32} = :v", "nesting levels: 33"),
+        (f"NOT a = :v{' AND a = :v' * 149}", f"a = :v{' AND a = :v' * 150}", "operator count: 301"),
+        ("a = :v".ljust(4_096), "a = :v".ljust(4_097), "expression size: 4097"),
+        (
+            f"{'NOT (' * 150}a = :v{')' * 150}",
+            f"{'NOT (' * 151}a = :v{')' * 151}",
+            "nested too deeply",
+        ),
+    ],
+)
+def test_an_expression_has_its_limits(within, beyond, sentence):
+    assert grammar.condition(within)
+    with pytest.raises(grammar.UnreadableError, match=re.escape(sentence)):
+        grammar.condition(beyond)
