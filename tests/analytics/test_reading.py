@@ -57,6 +57,12 @@ def test_slots_of_keys_are_neither_tasks_nor_damage():
         assert (seen.observations.num_rows, seen.bad_lines.num_rows) == (1, 1)
 
 
+def test_bytes_that_are_no_text_cost_their_own_line_alone():
+    (line,) = _tasks(2)
+    seen = observed(*_tasks(1), json.dumps(line).encode().replace(b"t2", b"t\xff"), full=60)
+    assert (seen.observations.num_rows, seen.bad_lines.num_rows) == (1, 1)
+
+
 def test_a_task_of_spark_whose_pieces_end_early_writes_nothing(tmp_path, monkeypatch, report):
     Exporter(root=tmp_path / "exports").full(_tasks(1, 2), at=at(60))
     records = passes.Reading.records

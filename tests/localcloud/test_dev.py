@@ -353,6 +353,8 @@ def test_saved_code_is_live_in_the_functions_that_run_it(saved, tmp_path):
     code = b"page for x86_64"
     saved.api.update_function_code.assert_called_once_with(FunctionName="page", ZipFile=code)
     saved.api.invoke.assert_not_called()
+    (tmp_path / "page/rules.txt").write_text("1 +")
+    assert saved.apply("page/rules.txt") == ["page/rules.txt is live"]
 
 
 def test_what_is_wrong_with_saved_code_is_told_and_changes_nothing(saved, tmp_path):

@@ -43,10 +43,10 @@ class Stacks:
         self.api = deployed.client("cloudformation")
         self._deployed = deployed
 
-    def change(self, stack: str, template: str, *, kind: str = "CREATE") -> str:
+    def change(self, stack: str, template: str, *, kind: str = "CREATE", **more: Any) -> str:
         """By a change set, under the name that the CDK CLI gives to each; what becomes of it."""
         names = {"StackName": stack, "ChangeSetName": "cdk-deploy-change-set"}
-        given = {"TemplateBody": template, "Capabilities": ["CAPABILITY_IAM"]}
+        given = {"TemplateBody": template, "Capabilities": ["CAPABILITY_IAM"], **more}
         self.api.create_change_set(**names, **given, ChangeSetType=kind)
         assert self.api.describe_change_set(**names)["StackName"] == stack
         self.api.execute_change_set(**names)
@@ -335,6 +335,13 @@ def test_a_name_that_cloudformation_makes_is_as_long_as_its_service_takes(stacks
     assert [len(one) for one in names] == [64, 64]
     assert len(set(names)) == 2
     assert all(deployed.client("scheduler").get_schedule_group(Name=one) for one in names)
+
+
+def test_a_stack_has_the_tags_of_its_change_set(stacks, name):
+    tags = [{"Key": "team", "Value": "prices"}]
+    template = json.dumps({"Resources": {"Here": of_type("AWS::SQS::Queue")}})
+    assert stacks.change(name, template, Tags=tags) == "CREATE_COMPLETE"
+    assert stacks.api.describe_stacks(StackName=name)["Stacks"][0]["Tags"] == tags
 
 
 def test_what_a_condition_leaves_out_is_no_resource_of_the_stack(stacks, name):

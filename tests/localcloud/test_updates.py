@@ -137,7 +137,7 @@ ONE = {"Type": "String", "Value": "1"}
 
 BOUNDARY = {"PermissionsBoundary": "arn:aws:iam::aws:policy/AmazonSQSFullAccess"}
 TO_QUEUE = {"TopicArn": ref("Topic"), "Protocol": "sqs", "Endpoint": arn("Queue")}
-FILTERED = {"FilterPolicyScope": "MessageBody", "FilterPolicy": {"kind": ["new"]}}
+FILTERED = {"FilterPolicyScope": "MessageBody", "FilterPolicy": {"its": {"kind": ["new"]}}}
 API = {"Name": "api", "ProtocolType": "HTTP", "Description": "an API"}
 HELD = {**GET, "Roles": [ref("Holder")]}
 POLICY = {"ResourcePolicy": {"PolicyDocument": allow("dynamodb:GetItem")}}
