@@ -47,7 +47,7 @@ CREDENTIALS: dict[str, Any] = {
 def running(log: Path, **options: Any) -> Iterator[str]:
     """Start it as ``starting`` does; yields its endpoint once it answers, and stops it."""
     with starting(log, **options) as (endpoint, process):
-        wait_until_ready(endpoint, lambda: process.poll() is None, log)
+        wait_until_ready(endpoint, log, lives=lambda: process.poll() is None)
         yield endpoint
 
 
@@ -93,7 +93,8 @@ def java_path() -> str:
     return os.pathsep.join(([f"{home}/bin"] if home else []) + [os.environ.get("PATH", "")])
 
 
-def wait_until_ready(endpoint: str, lives: Callable[[], bool], log: Path) -> None:
+def wait_until_ready(endpoint: str, log: Path, *, lives: Callable[[], bool] = lambda: True) -> None:
+    """Return once it answers. RuntimeError, with its log, if it lives no more before that."""
     client = boto3.client("dynamodb", endpoint_url=endpoint, **CREDENTIALS)
     until = time.monotonic() + START_SECONDS
     while True:

@@ -217,7 +217,7 @@ def dynamodb_local_endpoint(
 ) -> Iterator[str]:
     if started := getattr(pytestconfig, "workerinput", {}).get("database"):
         endpoint, log = started
-        dynamodb_local.wait_until_ready(endpoint, lambda: True, Path(log))
+        dynamodb_local.wait_until_ready(endpoint, Path(log))
         yield endpoint
         return
     log = tmp_path_factory.mktemp("dynamodb-local") / "log"
