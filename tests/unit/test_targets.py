@@ -357,6 +357,18 @@ def test_a_function_gets_the_payload_and_its_answer_is_the_result_as_text_where_
     about = json.loads(base64.b64decode(call["ClientContext"]))
     assert about == {"custom": {"taskId": "d-17", "attempt": 1, "traceparent": TRACE}}
     assert invoke(b"NaN\xff")[0] == "NaN\ufffd"
+    assert invoke(b"1" * 1_000, answer_bytes=1_000)[0] == int("1" * 1_000)
+
+
+def test_a_client_of_lambda_is_made_once_at_the_first_attempt():
+    client = Mock(side_effect=ConnectionError)
+    make = Mock(return_value=Mock(invoke=client))
+    handler = LambdaHandler(LambdaTarget(function_arn=ARN, timeout=7), client=make)
+    make.assert_not_called()
+    for _ in range(2):
+        with pytest.raises(ConnectionError):
+            handler(None, context())
+    make.assert_called_once_with(7)
 
 
 SAID = json.dumps({"errorType": "ValueError", "errorMessage": "boom"}).encode()
@@ -366,7 +378,8 @@ SAID = json.dumps({"errorType": "ValueError", "errorMessage": "boom"}).encode()
     ("answered", "error", "says"),
     [
         ({"answer": SAID, "error": "Unhandled"}, Retry, "ValueError: boom"),
-        ({"answer": b" " * 1001, "error": "Unhandled"}, Retry, "the function failed"),
+        ({"answer": b" " * 1001, "error": "Unhandled"}, Retry, "told more than can be kept"),
+        ({"answer": b"null", "error": "Unhandled"}, Retry, "the function failed$"),
         ({"answer": b'"' + b"x" * 1000 + b'"'}, Fail, "more than 1,000 bytes"),
         ({"refusal": "TooManyRequestsException"}, Busy, "no room"),
         ({"refusal": "AccessDeniedException"}, ClientError, "AccessDenied"),
@@ -407,6 +420,21 @@ def test_a_function_that_fails_is_an_error_of_its_kind(answered, error, says):
 def test_a_target_that_cannot_work_is_refused_with_a_sentence(settings, sentence):
     with pytest.raises(InvalidInput, match=sentence):
         HttpsTarget(**{"url": "https://shop.example", **settings})
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"timeout": 0}, "timeout=0: must be a number of seconds above 0"),
+        ({"answer_bytes": 0}, "answer_bytes=0"),
+        ({"answer_bytes": 262_145}, "262,144 at the most"),
+        ({"max_attempts": 0}, "max_attempts=0"),
+    ],
+)
+def test_a_function_that_cannot_be_a_target_is_refused_with_a_sentence(settings, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        LambdaTarget(function_arn=ARN, **settings)
+    assert LambdaTarget(function_arn=ARN, answer_bytes=262_144)
 
 
 def test_targets_are_read_as_they_were_written_and_have_the_terms_of_types_in_code():
