@@ -473,7 +473,8 @@ def test_a_function_without_its_arn_and_more_targets_than_an_environment_holds_a
 def test_a_secret_is_kept_for_five_minutes():
     host, answers = ManualHost(), [{"SecretString": f"s{n}"} for n in range(4)]
     client = Mock(**{"get_secret_value.side_effect": answers})
-    secrets = Secrets(client=lambda: client, host=host)
+    make = Mock(return_value=client)
+    secrets = Secrets(client=make, host=host)
     assert [secrets.text("a"), secrets.text("a"), secrets.text("b")] == ["s0", "s0", "s1"]
     host.advance(301)
     assert secrets.text("a") == "s2"
@@ -481,3 +482,4 @@ def test_a_secret_is_kept_for_five_minutes():
     with host.invocation():
         assert secrets.text("a") == "s3"
     assert [call.kwargs["SecretId"] for call in client.get_secret_value.mock_calls] == [*"abaa"]
+    make.assert_called_once_with()
