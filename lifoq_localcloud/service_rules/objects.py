@@ -10,7 +10,6 @@ from typing import Any, Final
 from lifoq_localcloud.service_rules.refused import RefusedError
 
 MOST_METADATA_BYTES: Final = 2_048
-MOST_PAGE: Final = 1_000
 _CHECKSUMS: Final[dict[str, tuple[str, Callable[[bytes], bytes]]]] = {
     "ChecksumCRC32": ("CRC32", lambda body: zlib.crc32(body).to_bytes(4, "big")),
     "ChecksumSHA1": ("SHA1", lambda body: hashlib.sha1(body, usedforsecurity=False).digest()),

@@ -70,11 +70,6 @@ class Journal:
                 self._changed.notify_all()
         return writes
 
-    def roll_back(self) -> list[tuple[Image, Image | None]]:
-        """Forget what was staged. The keys concerned, each with the image to go back to."""
-        staged, self._staged = self._staged, []
-        return [(change.key, change.old) for change in staged]
-
     def read(self, position: int, limit: int) -> list[Write]:
         return self.committed[position : position + limit]
 
