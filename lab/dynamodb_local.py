@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ exec 3<&0
 java=$!
 { read -r _ <&3; kill -9 $java; } &
 wait $java
+echo "DynamoDB Local has ended"
 """
 """A shell's lines that run a program until their own input closes, so that it ends with whoever
 started it, killed or not."""
@@ -46,18 +47,18 @@ CREDENTIALS: dict[str, Any] = {
 @contextlib.contextmanager
 def running(log: Path, **options: Any) -> Iterator[str]:
     """Start it as ``starting`` does; yields its endpoint once it answers, and stops it."""
-    with starting(log, **options) as (endpoint, process):
-        wait_until_ready(endpoint, log, lives=lambda: process.poll() is None)
+    with starting(log, **options) as endpoint:
+        wait_until_ready(endpoint, log)
         yield endpoint
 
 
 @contextlib.contextmanager
 def starting(
     log: Path, *, heap_megabytes: int = 512, java_options: Sequence[str] = ()
-) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """Start it on a free port, in memory; yields the endpoint that it will have, and its process,
-    and stops it. Beside its log it unpacks a library, which it would leave in the machine's
-    temporary folder when it is stopped."""
+) -> Iterator[str]:
+    """Start it on a free port, in memory; yields the endpoint that it will have, and stops it.
+    Beside its log it unpacks a library, which it would leave in the machine's temporary folder when
+    it is stopped."""
     (jar,) = PACKAGE.glob("*/DynamoDBLocal.jar")
     java = shutil.which("java", path=java_path())
     if java is None:
@@ -83,9 +84,14 @@ def starting(
             stderr=output,
         )
         try:
-            yield f"http://localhost:{port}", process
+            yield f"http://localhost:{port}"
         finally:
             process.communicate()  # closes its input
+
+
+def lives(log: Path) -> bool:
+    """Return False if the one that writes this log has ended, whoever started it."""
+    return "DynamoDB Local has ended" not in log.read_text(errors="replace")
 
 
 def java_path() -> str:
@@ -93,15 +99,15 @@ def java_path() -> str:
     return os.pathsep.join(([f"{home}/bin"] if home else []) + [os.environ.get("PATH", "")])
 
 
-def wait_until_ready(endpoint: str, log: Path, *, lives: Callable[[], bool] = lambda: True) -> None:
-    """Return once it answers. RuntimeError, with its log, if it lives no more before that."""
+def wait_until_ready(endpoint: str, log: Path) -> None:
+    """Return once it answers. RuntimeError, with its log, if it has ended before that."""
     client = boto3.client("dynamodb", endpoint_url=endpoint, **CREDENTIALS)
     until = time.monotonic() + START_SECONDS
     while True:
         try:
             client.list_tables()
         except (BotoCoreError, ClientError) as error:
-            if not lives() or time.monotonic() > until:
+            if not lives(log) or time.monotonic() > until:
                 raise RuntimeError(f"DynamoDB Local did not start: {log.read_text()}") from error
             time.sleep(0.1)
         else:

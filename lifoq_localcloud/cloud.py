@@ -13,6 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from botocore.exceptions import ClientError
+
 from lifoq_localcloud.basics.account import ACCOUNT, REGION
 from lifoq_localcloud.basics.clients import Clients
 from lifoq_localcloud.basics.credentials import Credentials, without_proxy
@@ -28,6 +30,8 @@ DEPLOY_SECONDS = 600.0
 CDK_LOG = "cdk.log"
 TOOLKIT = "CDKToolkit"
 """The stack of ``cdk bootstrap``."""
+_OF_BOOTSTRAP = ("bootstrapQualifier", "toolkitStackName", "toolkitBucket", '"tags"')
+"""The settings of the CDK CLI that ``cdk bootstrap`` looks at."""
 
 _ROOT = Path(__file__).resolve().parent.parent
 
@@ -175,7 +179,7 @@ class LocalCloud:
         """Deploy all stacks of the CDK application in a folder, as its cdk.json runs it. What the
         CDK CLI says goes into a file; it is the DeploymentError's, where it fails. ``hear`` is
         called with each line of it at once."""
-        self._bootstrap(qualifier=_qualifier(folder))
+        self._bootstrap(cwd=folder, hear=hear)
         said = self._cdk("deploy", "--all", "--require-approval=never", cwd=folder, hear=hear)
         private_file(self.directory / CDK_LOG).write_text(said)
 
@@ -183,28 +187,43 @@ class LocalCloud:
         """Run the CDK CLI on an assembly against this cloud. What it wrote; or DeploymentError."""
         return self._cdk(*arguments, f"--app={assembly}")
 
-    def _bootstrap(self, qualifier: str | None = None) -> None:
-        """Create what ``cdk bootstrap`` creates, from the template that lies in the CLI. The
-        command itself takes seconds longer."""
+    def _bootstrap(
+        self, cwd: Path | None = None, hear: Callable[[str], None] = lambda _line: None
+    ) -> None:
+        """Do what ``cdk bootstrap`` does. The command takes seconds for it, so it is run only where
+        the project's settings tell it something."""
         if self._is_bootstrapped():
             return
+        environment = f"aws://{ACCOUNT}/{REGION}"
+        if cwd is not None and _tells_how_to_bootstrap(cwd):  # "--app=": or it would be run, too
+            self._cdk("bootstrap", environment, "--app=", cwd=cwd, hear=hear)
+            return
         try:
-            template = cdk_cli.bootstrap_template().read_text()
-        except cdk_cli.CdkUnavailable as error:
-            raise DeploymentError(str(error)) from error
-        given = {"FileAssetsBucketKmsKeyId": "AWS_MANAGED_KEY"}
-        if qualifier is not None:
-            given["Qualifier"] = qualifier
+            self._create_toolkit(cdk_cli.bootstrap_template().read_text())
+        except (cdk_cli.CdkUnavailable, OSError, ClientError) as error:
+            raise DeploymentError(f"cdk bootstrap failed: {error}") from error
+        hear(f" ✅  Environment {environment} bootstrapped.\n")
+
+    def _create_toolkit(self, template: str) -> None:
+        """Create the stack of ``cdk bootstrap``. If that fails, nothing is left of it."""
         api = self.client("cloudformation")
         with contextlib.suppress(api.exceptions.AlreadyExistsException):  # another was faster
             api.create_stack(
                 StackName=TOOLKIT,
                 TemplateBody=template,
                 Parameters=[
-                    {"ParameterKey": name, "ParameterValue": value} for name, value in given.items()
+                    {
+                        "ParameterKey": "FileAssetsBucketKmsKeyId",
+                        "ParameterValue": "AWS_MANAGED_KEY",
+                    }
                 ],
                 Capabilities=["CAPABILITY_NAMED_IAM"],
             )
+        if not self._is_bootstrapped():
+            events = api.describe_stack_events(StackName=TOOLKIT)["StackEvents"]
+            reasons = (one.get("ResourceStatusReason") for one in events)
+            api.delete_stack(StackName=TOOLKIT)
+            raise DeploymentError(f"cdk bootstrap failed: {' '.join(filter(None, reasons))}")
 
     def _cdk(
         self,
@@ -360,10 +379,8 @@ class LocalCloud:
         raise StartError(f"The local cloud did not start: {complaint}")
 
 
-def _qualifier(folder: Path) -> str | None:
-    """Return the qualifier that a project's cdk.json asks ``cdk bootstrap`` for, or None. Of a file
-    that cannot be read the CLI tells."""
-    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-        settings = json.loads((folder / "cdk.json").read_text())
-        return str(settings["context"]["@aws-cdk/core:bootstrapQualifier"])
-    return None
+def _tells_how_to_bootstrap(folder: Path) -> bool:
+    """Return True if a file of settings that the CDK CLI reads has a word for ``cdk bootstrap``."""
+    files = (folder / "cdk.json", folder / "cdk.context.json", Path.home() / ".cdk.json")
+    texts = [file.read_text(errors="replace") for file in files if file.is_file()]
+    return any(word in text for word in _OF_BOOTSTRAP for text in texts)

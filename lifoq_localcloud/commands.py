@@ -167,7 +167,7 @@ def dev_command(
 
     def work(cloud: LocalCloud, life: Life) -> None:
         from lifoq_localcloud.dev.reload import Reloader  # noqa: PLC0415 - of `dev` alone
-        from lifoq_localcloud.dev.steps import SYNTHESIS, Steps  # noqa: PLC0415
+        from lifoq_localcloud.dev.steps import PREPARATION, Steps  # noqa: PLC0415
 
         ended = life.ended
         threads.start("what ends a deployment", partial(_interrupt_with, ended, cloud))
@@ -176,7 +176,7 @@ def dev_command(
         threads.start("what follows the files", follow, ended)
         _say(f"Deploying, which the first time takes a minute; the CDK writes to {CDK_LOG} there")
         with Steps(_say) as steps:
-            steps.begin(SYNTHESIS)
+            steps.begin(PREPARATION)
             cloud.deploy_application(folder, steps.hear)
         life.up.set()
         _say("Deployed.")

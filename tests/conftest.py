@@ -59,8 +59,8 @@ TOGETHER: Final = (
     ("tests/analytics/",),
     ("tests/simulation/",),
 )
-"""Files that share what takes seconds to make: databases, the local cloud, the templates of the
-application, Spark. One process runs them, and so makes it once. A row begins before those below
+"""Files that share what takes seconds to make: a server of moto, the local cloud, the templates of
+the application, Spark. One process runs them, and so makes it once. A row begins before those below
 it."""
 IN_ANY_ORDER: Final = tuple(
     f"tests/{room}/" for room in ("unit", "contract", "functions", "aws", "faults")
@@ -119,29 +119,25 @@ def _place(nodeid: str) -> int:
     return next(found, len(TOGETHER))
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure() -> None:
     """Nobody looks for garbage in what is imported, which stays: that took a sixth of the
     processor time of all tests."""
     gc.disable()
-    if config.getoption("dist", None) == "loadfile":
-        _start_one_database(config)
-
-
-def _start_one_database(config: pytest.Config) -> None:
-    """Start DynamoDB Local once, in the process that hands out the tests: each start costs four
-    seconds of processor time. It starts while the others collect."""
-    stack = contextlib.ExitStack()
-    config.add_cleanup(stack.close)
-    log = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "log"
-    options = {"java_options": dynamodb_local.BRIEF}
-    endpoint, _ = stack.enter_context(dynamodb_local.starting(log, **options))
-    config.stash[DATABASE] = endpoint, str(log)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell a process where that database is."""
-    node.workerinput["database"] = node.config.stash.get(DATABASE, None)
+    """Start DynamoDB Local once for all processes, while they collect, and tell each where it is:
+    a start costs four seconds of processor time."""
+    config = node.config
+    if DATABASE not in config.stash and config.getoption("dist") == "loadfile":
+        stack = contextlib.ExitStack()
+        config.add_cleanup(stack.close)
+        log = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "log"
+        options = {"java_options": dynamodb_local.BRIEF}
+        endpoint = stack.enter_context(dynamodb_local.starting(log, **options))
+        config.stash[DATABASE] = endpoint, str(log)
+    node.workerinput["database"] = config.stash.get(DATABASE, None)
 
 
 def pytest_collection_finish() -> None:

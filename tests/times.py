@@ -2,7 +2,8 @@
 
 Each process of pytest notes what it used, and what the programs used that it started. A fixture
 that several tests share has a row of its own, in the room that it lies in; what its server does for
-a test is the test's. Where there is no ``/proc``, a program counts when it ends.
+a test is the test's, but for the database that all processes share. Where there is no ``/proc``, a
+program counts when it ends.
 """
 
 import json
@@ -23,7 +24,7 @@ import pytest
 ROOT: Final = Path(__file__).parents[1]
 TOGETHER: Final = "pytest: imports, collection, and what is told"
 """The row for what belongs to no test."""
-ALL: Final = "the process that hands out the tests, and the database of all"
+ALL: Final = "the database of all, who hands out the tests, and this look at them"
 
 
 def used() -> float:
@@ -139,12 +140,12 @@ def table(folder: Path, *, rows: int) -> Iterator[str]:
     """Print seconds of processor time, and what passed: by room, then what took most."""
     spent, passed = Counter[str](), Counter[str]()
     parts = {part.name: json.loads(part.read_text()) for part in folder.glob("times-*.json")}
-    alone = parts.pop("times-alone.json") if len(parts) > 1 else None
+    alone = parts.pop("times-alone.json", None) if len(parts) > 1 else None
     for noted in parts.values():
         spent.update(noted["spent"])
         passed.update(noted["passed"])
     if alone is not None:  # it has the others for children
-        spent[ALL] = sum(alone["spent"].values()) - spent.total()
+        spent[ALL] = max(0.0, sum(alone["spent"].values()) - spent.total())
     rooms, counted = Counter[str](), Counter[str]()
     for name, seconds in spent.items():
         room = name if name in {TOGETHER, ALL} else "/".join(name.split("::")[0].split("/")[:2])

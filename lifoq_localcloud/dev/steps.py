@@ -8,11 +8,13 @@ from typing import Final, Self
 
 PATIENCE: Final = 1.5
 """Seconds for which a step says nothing."""
+PREPARATION: Final = "Preparing the local account for the CDK …"
 SYNTHESIS: Final = "Synthesizing the application …"
 _CDK: Final[tuple[tuple[re.Pattern[str], str | None], ...]] = (
+    (re.compile(r"\s*✅ +Environment"), SYNTHESIS),
     (re.compile(r"\s*✨ +Synthesis time"), "Uploading the code of its functions …"),
     (
-        re.compile(r"(?P<stack>\S+): (creating CloudFormation changeset|deploying)"),
+        re.compile(r"(?P<stack>(?!CDKToolkit)\S+): (creating CloudFormation changeset|deploying)"),
         "Deploying {} …",
     ),
     (re.compile(r"\s*✅"), None),

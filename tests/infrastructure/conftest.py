@@ -29,7 +29,7 @@ def everything() -> Deployment:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory) -> Path:
-    """Built as pip builds it, without a network: hatchling is among the locked packages."""
+    """Built by hatchling, which pip would call, and without a network."""
     folder = tmp_path_factory.mktemp("wheel")
     run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder)
     (built,) = folder.glob("*.whl")

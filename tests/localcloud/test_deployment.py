@@ -8,6 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from lifoq_localcloud import DeploymentError, LocalCloud
+from lifoq_localcloud.basics.account import ACCOUNT, REGION
 from lifoq_project import cdk_cli
 from tests.localcloud import template
 from tests.localcloud.harness import CODE_BUCKET, Deployed, eventually
@@ -20,41 +21,65 @@ def test_a_deployment_that_fails_tells_what_the_cli_said(deployed, tmp_path, mon
     heard: list[str] = []
     with pytest.raises(DeploymentError, match=r"cdk deploy failed:\ndeploy rules: false$"):
         deployed.cloud.deploy_application(tmp_path, heard.append)
-    assert heard == ["deploy rules: false\n"]
+    assert heard[-1] == "deploy rules: false\n"
     monkeypatch.setenv("CDK_VALIDATION", "true")
     with pytest.raises(DeploymentError, match="rules: true"):
         deployed.cloud.deploy_application(tmp_path, heard.append)
 
 
-@pytest.mark.parametrize(
-    ("settings", "given"),
-    [
-        ('{"context": {"@aws-cdk/core:bootstrapQualifier": "team"}}', {"Qualifier": "team"}),
-        ("{}", {}),
-        ("[]", {}),
-        ("no JSON", {}),
-    ],
-)
-def test_the_account_is_bootstrapped_with_the_qualifier_of_a_projects_cdk_json(
-    tmp_path, monkeypatch, settings, given
-):
-    (tmp_path / "cdk.json").write_text(settings)
-    cloud, api = LocalCloud(tmp_path / "cloud"), mock.Mock()
-    api.describe_stacks.return_value = {"Stacks": []}
-    api.exceptions.AlreadyExistsException = AlreadyThere
-    api.create_stack.side_effect = AlreadyThere  # another deployment was faster
-    monkeypatch.setattr(cloud, "client", {"cloudformation": api}.get)
-    monkeypatch.setattr(cdk_cli, "command", mock.Mock(side_effect=cdk_cli.CdkUnavailable("later")))
-    with pytest.raises(DeploymentError, match="later"):
-        cloud.deploy_application(tmp_path)
-    asked = api.create_stack.call_args.kwargs
-    told = {one["ParameterKey"]: one["ParameterValue"] for one in asked["Parameters"]}
-    assert told == {"FileAssetsBucketKmsKeyId": "AWS_MANAGED_KEY", **given}
-    assert asked["StackName"] == "CDKToolkit"
-
-
 class AlreadyThere(Exception):
     """CloudFormation's answer where there is a stack of that name."""
+
+
+STANDS = {"StackName": "CDKToolkit", "StackStatus": "CREATE_COMPLETE"}
+
+
+@pytest.fixture
+def new_cloud(tmp_path, monkeypatch) -> mock.Mock:
+    """A local cloud without a stack, whose CDK CLI tells with which command it was called."""
+    cloud, api = LocalCloud(tmp_path / "cloud"), mock.Mock()
+    api.exceptions.AlreadyExistsException = AlreadyThere
+    api.describe_stacks.side_effect = [{"Stacks": []}, {"Stacks": [STANDS]}]
+    monkeypatch.setattr(cloud, "client", {"cloudformation": api}.get)
+
+    def command(*told: str) -> list[str]:
+        raise cdk_cli.CdkUnavailable(told[0])
+
+    monkeypatch.setattr(cdk_cli, "command", command)
+    return mock.Mock(deploy=cloud.deploy_application, api=api)
+
+
+@pytest.mark.parametrize("refusal", [None, AlreadyThere])  # the second: another was faster
+def test_the_account_is_bootstrapped_by_the_template_of_the_cli(new_cloud, tmp_path, refusal):
+    new_cloud.api.create_stack.side_effect = refusal
+    heard: list[str] = []
+    with pytest.raises(DeploymentError, match=r"^deploy$"):
+        new_cloud.deploy(tmp_path, heard.append)
+    asked = new_cloud.api.create_stack.call_args.kwargs
+    assert asked["TemplateBody"] == cdk_cli.bootstrap_template().read_text()
+    assert heard == [f" ✅  Environment aws://{ACCOUNT}/{REGION} bootstrapped.\n"]
+
+
+@pytest.mark.parametrize("file", ["cdk.json", "cdk.context.json"])
+def test_the_cli_itself_bootstraps_where_settings_tell_it_how(new_cloud, tmp_path, file):
+    (tmp_path / file).write_text('{"context": {"@aws-cdk/core:bootstrapQualifier": "team"}}')
+    with pytest.raises(DeploymentError, match=r"^bootstrap$"):
+        new_cloud.deploy(tmp_path)
+    new_cloud.api.create_stack.assert_not_called()
+
+
+def test_a_bootstrap_that_fails_is_told_with_its_reason_and_can_be_tried_again(new_cloud, tmp_path):
+    new_cloud.api.describe_stacks.side_effect = [{"Stacks": []}] * 2
+    told = {"StackEvents": [{"ResourceStatusReason": "no room"}, {}]}
+    new_cloud.api.describe_stack_events.return_value = told
+    with pytest.raises(DeploymentError, match=r"cdk bootstrap failed: no room$"):
+        new_cloud.deploy(tmp_path)
+    new_cloud.api.delete_stack.assert_called_once_with(StackName="CDKToolkit")
+    new_cloud.api.describe_stacks.side_effect = [{"Stacks": []}]
+    refused = ClientError({"Error": {"Code": "ValidationError"}}, "CreateStack")
+    new_cloud.api.create_stack.side_effect = refused
+    with pytest.raises(DeploymentError, match=r"cdk bootstrap failed: .*ValidationError"):
+        new_cloud.deploy(tmp_path)
 
 
 def test_an_update_reaches_mapping_subscription_schedule_and_table(deployed):

@@ -32,7 +32,7 @@ from lifoq_localcloud.dev.debugged import Debugged
 from lifoq_localcloud.dev.importing import Imported
 from lifoq_localcloud.dev.joined_logs import JoinedLogs
 from lifoq_localcloud.dev.reload import Reloader, Sources
-from lifoq_localcloud.dev.steps import Steps
+from lifoq_localcloud.dev.steps import SYNTHESIS, Steps
 from lifoq_localcloud.functions.printed import Printed
 from lifoq_localcloud.tables.journal import Journal
 from lifoq_project import asset
@@ -207,6 +207,8 @@ def test_a_step_that_takes_long_is_told_by_what_the_cdk_says_and_one_soon_over_i
     assert told.empty()
     with Steps(told.put, patience=0) as steps:
         for line, words in (
+            ("⏳  Bootstrapping environment aws://1/r...", None),
+            (" ✅  Environment aws://1/r bootstrapped.", SYNTHESIS),
             ("✨  Synthesis time: 8.21s", "Uploading the code of its functions …"),
             ("devices: start: Building Queue/Code", None),
             ("devices: creating CloudFormation changeset...", "Deploying devices …"),

@@ -342,6 +342,8 @@ def test_a_stack_has_the_tags_of_its_change_set(stacks, name):
     template = json.dumps({"Resources": {"Here": of_type("AWS::SQS::Queue")}})
     assert stacks.change(name, template, Tags=tags) == "CREATE_COMPLETE"
     assert stacks.api.describe_stacks(StackName=name)["Stacks"][0]["Tags"] == tags
+    with pytest.raises(stacks.api.exceptions.AlreadyExistsException):
+        stacks.api.create_stack(StackName=name, TemplateBody=template)
 
 
 def test_what_a_condition_leaves_out_is_no_resource_of_the_stack(stacks, name):
