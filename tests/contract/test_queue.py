@@ -21,6 +21,7 @@ from lifoq import (
     Wanted,
     WrongStatus,
 )
+from lifoq.errors import DamagedTask
 from lifoq.health import pressure
 from lifoq.health.pressure import NOTE, Pressure, Starts
 from lifoq.items.change import Change
@@ -264,6 +265,16 @@ def test_a_search_finds_by_type_key_error_and_age(queue, host):
     assert search(queue, **failed, older_than=15, newer_than=timedelta(seconds=35)) == [
         ["t2", "t1"]
     ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [({}, True), ({"text": "17"}, True), ({"text": "18"}, False)]
+    + [({name: "a"}, False) for name in ("task_type", "key", "error_type")],
+)
+def test_a_damaged_task_is_found_by_its_status_and_id_alone(asked, found):
+    damaged = DamagedTask("d-17", "payload is no JSON")
+    assert Wanted(status=Status.FAILURE, **asked).matches(damaged) is found
 
 
 @pytest.mark.parametrize("start", ["?", "W10", "eyJhIjoxfQ", "é"])
