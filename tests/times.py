@@ -24,7 +24,8 @@ import pytest
 ROOT: Final = Path(__file__).parents[1]
 TOGETHER: Final = "pytest: imports, collection, and what is told"
 """The row for what belongs to no test."""
-ALL: Final = "the database of all, who hands out the tests, and this look at them"
+REST: Final = "the database of all, who hands out the tests, and this look at them"
+"""The row for what no process of the tests has noted."""
 
 
 def used() -> float:
@@ -145,12 +146,12 @@ def table(folder: Path, *, rows: int) -> Iterator[str]:
         spent.update(noted["spent"])
         passed.update(noted["passed"])
     if alone is not None:  # it has the others for children
-        spent[ALL] = max(0.0, sum(alone["spent"].values()) - spent.total())
+        spent[REST] = max(0.0, sum(alone["spent"].values()) - spent.total())
     rooms, counted = Counter[str](), Counter[str]()
     for name, seconds in spent.items():
-        room = name if name in {TOGETHER, ALL} else "/".join(name.split("::")[0].split("/")[:2])
+        room = name if name in {TOGETHER, REST} else "/".join(name.split("::")[0].split("/")[:2])
         rooms[room] += seconds
-        counted[room] += "::fixture " not in name and name not in {TOGETHER, ALL}
+        counted[room] += "::fixture " not in name and name not in {TOGETHER, REST}
     yield f"\n{sum(spent.values()):8.1f} s of processor time, {counted.total():,} tests\n"
     for room, seconds in rooms.most_common():
         yield f"{seconds:8.1f} s {counted[room]:6,} tests  {room}"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.infrastructure.commands import run
-from tests.infrastructure.deployments import Deployment, synthesize, synthesized
+from tests.infrastructure.deployments import ROOT, Deployment, synthesize, synthesized
 from tests.infrastructure.everything import plain
 from tests.infrastructure.users import Terminal, User
 
@@ -29,9 +29,12 @@ def everything() -> Deployment:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory) -> Path:
-    """Built by hatchling, which pip would call, and without a network."""
+    """Built without a network: hatchling is among the locked packages."""
     folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder)
+    run(
+        *(sys.executable, "-m", "pip", "wheel", "--no-index", "--no-deps"),
+        *("--no-build-isolation", "--wheel-dir", folder, ROOT),
+    )
     (built,) = folder.glob("*.whl")
     return built
 
