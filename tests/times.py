@@ -24,7 +24,7 @@ import pytest
 ROOT: Final = Path(__file__).parents[1]
 TOGETHER: Final = "pytest: imports, collection, and what is told"
 """The row for what belongs to no test."""
-REST: Final = "the database of all, who hands out the tests, and this look at them"
+REST: Final = "the shared database, the process that hands out tests, and this measurement"
 """The row for what no process of the tests has noted."""
 
 
