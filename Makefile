@@ -61,7 +61,7 @@ CLASSES_READY := $(LIFOQ_CACHE)/spark/classes.jsa
 COMPILED := .venv/.compiled
 
 .PHONY: setup
-setup: $(PYTHON_READY) $(JAVA_READY) $(NODE_READY) $(NPM_READY) $(PACKAGES_READY) $(COMPILED) $(CLASSES_READY) ## Install all that is needed, into this folder
+setup: $(PYTHON_READY) $(JAVA_READY) $(NODE_READY) $(NPM_READY) $(PACKAGES_READY) $(CLASSES_READY) ## Install all that is needed, into this folder
 
 $(PYTHON_READY): requirements.lock tools/install-python
 	@tools/install-python
@@ -81,6 +81,7 @@ $(NPM_READY): package-lock.json | $(NODE_READY)
 	@npm ci --loglevel=error --ignore-scripts
 	@touch $@
 
+# For the tests alone: the demo needs too little of them to wait for it.
 $(COMPILED): requirements.lock tools/compile | $(PYTHON_READY) $(NODE_READY)
 	@echo "Compiling the Python packages …"
 	@tools/compile || echo "Python compiles the rest when it is imported: the first tests start later."
@@ -119,18 +120,18 @@ bench: setup ## Run the benchmarks, write docs/performance.md (fifteen minutes; 
 # ── Check ─────────────────────────────────────────────────────────────────────────────────────────
 
 .PHONY: test
-test: setup ## Run the tests (some minutes on two cores; ORDER=n repeats an order that was drawn)
+test: setup $(COMPILED) ## Run the tests (some minutes on two cores; ORDER=n repeats an order that was drawn)
 	@exec python -m pytest $(SIDE_BY_SIDE)
 
 .PHONY: test-times
-test-times: setup ## The same, and where their processor time goes, by room and by test
+test-times: setup $(COMPILED) ## The same, and where their processor time goes, by room and by test
 	@exec python -m tests.times -q $(SIDE_BY_SIDE)
 
 .PHONY: prove
 prove: chaos lower-bound marked ## What takes longer than make test (needs the network once)
 
 .PHONY: marked
-marked: setup ## Those of prove that are tests, alone
+marked: setup $(COMPILED) ## Those of prove that are tests, alone
 	@python -m pytest -m prove tests/analytics/test_cluster.py  # six processes of its own
 	@exec python -m pytest -n auto --maxprocesses=2 --dist loadfile --no-loadscope-reorder -m prove \
 		--durations 25 --durations-min 5 \
