@@ -1,7 +1,7 @@
 """A plugin of pytest that judges changes in forks of one process, which has collected all tests.
 
-A fork swaps the code of the functions that a change is in, and asks the quick tests. Most changes
-are noticed so, a few in a second. What runs at import, or in a process that a test starts, is not
+A fork swaps the code of the functions that a change is in, or makes a constant anew, and asks the
+quick tests. Most changes are noticed so, a few in a second. A process that a test starts is not
 changed by that; whatever slips through here is judged again by ``trial``, which changes the file.
 """
 
@@ -15,9 +15,10 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import islice
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -27,6 +28,7 @@ from typing import Any, Final
 import click
 import pytest
 
+from tests.mutants import at_import
 from tests.mutants.operators import Mutant
 from tests.mutants.trial import Task, environment_of, needs_database
 
@@ -37,8 +39,8 @@ ALL: Final = 8.0
 PATIENCE: Final = 60
 """Seconds after which a fork stands still."""
 
-Changes = list[tuple[FunctionType, CodeType]]
-"""Functions, each with the code that it shall have."""
+Change = Callable[[], None]
+"""Changes the process that calls it."""
 
 
 def verdicts(tasks: Iterable[Task], copy: Path, *, processes: int) -> Iterator[tuple[int, str]]:
@@ -79,7 +81,7 @@ class Fork:
     number: int
     """The number of the change."""
     tests: list[str]
-    changes: Changes
+    change: Change | None
     without: str | None = None
     """A test that failed, and is asked alone, without the change: it may rest on other tests."""
     began: float = field(default_factory=time.monotonic)
@@ -133,9 +135,9 @@ class Judge:
                 fork.failed()
 
     def _first(self, number: int, told: dict[str, Any], seconds: dict[str, float]) -> Fork | None:
-        """Begin with a change; None where no quick test, or no function, has to do with it."""
-        tests, changes = self._quick_of(seconds), self._changes(Mutant(**told))
-        return self._fork(number, tests, changes) if tests and changes else None
+        """Begin with a change; None where no quick test has to do with it, or it cannot be made."""
+        tests, change = self._quick_of(seconds), self._change(Mutant(**told))
+        return self._fork(number, tests, change) if tests and change else None
 
     def _quick_of(self, seconds: dict[str, float]) -> list[str]:
         """Return the tests to ask here. What is dear in a file is most often what all of it share,
@@ -152,7 +154,13 @@ class Judge:
                 left -= each
         return tests
 
-    def _changes(self, mutant: Mutant) -> Changes:
+    def _change(self, mutant: Mutant) -> Change | None:
+        if swapped := self._swapped(mutant):
+            return partial(_swap, swapped)
+        at = at_import.is_at_import(mutant, self._root)
+        return partial(at_import.make, mutant, self._root) if at else None
+
+    def _swapped(self, mutant: Mutant) -> list[tuple[FunctionType, CodeType]]:
         """Return the functions that a change is in, each with the code that it makes of it."""
         path = str(self._root / mutant.path)
         text = Path(path).read_text()
@@ -171,11 +179,11 @@ class Judge:
         ]
 
     def _fork(
-        self, number: int, tests: list[str], changes: Changes, without: str | None = None
+        self, number: int, tests: list[str], change: Change | None, without: str | None = None
     ) -> Fork:
         forks = multiprocessing.get_context("fork")
         answer, says = forks.Pipe(duplex=False)
-        asked = ([without], []) if without else (tests, changes)
+        asked = ([without], None) if without else (tests, change)
         process = forks.Process(target=self._ask, args=(*asked, says))
         process.start()
         says.close()
@@ -184,7 +192,7 @@ class Judge:
             answer=answer,
             number=number,
             tests=tests,
-            changes=changes,
+            change=change,
             without=without,
         )
 
@@ -200,21 +208,24 @@ class Judge:
         elif failed is None:
             return f"stood still, or ended: {fork.process.exitcode}"
         if failed not in self._passes:
-            return self._fork(fork.number, fork.tests, fork.changes, without=failed)
+            return self._fork(fork.number, fork.tests, fork.change, without=failed)
         if self._passes[failed]:
             return failed
         left = [test for test in fork.tests if test != failed]
-        return self._fork(fork.number, left, fork.changes) if left else None
+        return self._fork(fork.number, left, fork.change) if left else None
 
-    def _ask(self, tests: list[str], changes: Changes, says: Connection) -> None:
+    def _ask(self, tests: list[str], change: Change | None, says: Connection) -> None:
         """Run the tests with the changed code, and end this process."""
         os.setsid()
         resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE, PATIENCE))
         quiet = os.open(os.devnull, os.O_RDWR)
         for stream in range(3):
             os.dup2(quiet, stream)
-        for function, code in changes:
-            function.__code__ = code
+        try:
+            if change is not None:
+                change()
+        except Exception:  # noqa: BLE001  (whatever it is: ``trial`` finds out)
+            os._exit(0)
         self._session.config.pluginmanager.register(FirstFailure(says))
         items = [item for test in tests for item in self._items[test]]
         for item, following in zip(items, [*items[1:], None], strict=True):
@@ -234,6 +245,11 @@ class FirstFailure:
         if call.excinfo and not isinstance(call.excinfo.value, pytest.skip.Exception):
             self._says.send(item.nodeid.partition("[")[0])
             os._exit(1)
+
+
+def _swap(changes: Iterable[tuple[FunctionType, CodeType]]) -> None:
+    for function, code in changes:
+        function.__code__ = code
 
 
 def _functions(root: Path) -> Mapping[str, list[FunctionType]]:

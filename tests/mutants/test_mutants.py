@@ -153,6 +153,29 @@ def test_in_forks_no_change_stays_and_what_rests_on_another_test_notices_nothing
 
 
 @pytest.mark.prove
+def test_a_constant_that_is_made_anew_is_so_in_all_that_was_made_of_it(tmp_path) -> None:
+    shutil.copytree(ROOT / "tests" / "mutants", tmp_path / "tests" / "mutants")
+    text = "MOST = 7\nLEAST = 8\ndef limit(by=9):\n    return by\nclass A:\n    length: int = 10\n"
+    (tmp_path / "a.py").write_text(text)
+    (tmp_path / "b.py").write_text("from a import LEAST, MOST\nTWICE = 2 * MOST\nROWS = [LEAST]\n")
+    (tmp_path / "test_a.py").write_text(
+        "import a, b\n"
+        "def test_most(): assert b.TWICE == 14\ndef test_rows(): assert b.ROWS == [8]\n"
+        "def test_limit(): assert a.limit() == 9\ndef test_length(): assert a.A.length == 10\n"
+        "def test_other(): assert a.MOST > a.LEAST - 2\n"
+    )
+    tests = {f"test_a.py::test_{name}": 1.0 for name in ("most", "rows", "limit", "length")}
+    changes = [
+        Mutant(path="a.py", line=line, was=number, becomes="11", start=text.index(number))
+        for line, number in ((1, "7"), (2, "8"), (3, "9"), (6, "10"))
+    ]
+    tasks = [(number, change, tests) for number, change in enumerate(changes)]
+    tasks.append((4, changes[0], {"test_a.py::test_other": 1.0}))
+    found = dict(quick.verdicts(tasks, tmp_path, processes=1))
+    assert found == dict(enumerate(tests))
+
+
+@pytest.mark.prove
 def test_mutants_are_judged_side_by_side_and_the_code_is_as_before(tmp_path, capfd) -> None:
     copies = [tmp_path / "one", tmp_path / "two"]
     for copy in copies:
