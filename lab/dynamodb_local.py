@@ -29,13 +29,15 @@ echo "{ENDED}"
 started it, killed or not; then its log says so."""
 START_SECONDS = 600
 """A hundred times what it takes: on a busy machine, a minute was too short."""
-BRIEF = (
-    *("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
+LONG = (
+    "-XX:+UseSerialGC",
     *("-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote"),
 )
+"""Java's options for a server of many tests: it does not verify its code."""
+BRIEF = ("-XX:TieredStopAtLevel=1", *LONG)
 """Java's options for a server that lives for minutes: it starts in half the time, and takes half
-the processor, because it neither compiles its code twice nor verifies it. A benchmark wants the
-faster code."""
+the processor, because it does not compile its code twice, either. What asks it for longer, such as
+a benchmark, wants the faster code."""
 
 CREDENTIALS: dict[str, Any] = {
     "region_name": "us-east-1",

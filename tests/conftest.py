@@ -134,7 +134,8 @@ def pytest_configure_node(node: Any) -> None:
         stack = contextlib.ExitStack()
         config.add_cleanup(stack.close)
         log = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "log"
-        options = {"java_options": dynamodb_local.BRIEF}
+        long = config.getoption("markexpr") == "prove"
+        options = {"java_options": dynamodb_local.LONG if long else dynamodb_local.BRIEF}
         endpoint = stack.enter_context(dynamodb_local.starting(log, **options))
         config.stash[DATABASE] = endpoint, str(log)
     node.workerinput["database"] = config.stash.get(DATABASE, None)

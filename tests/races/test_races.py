@@ -306,7 +306,7 @@ Span = tuple[int, int]
 
 
 def test_no_more_run_than_may_nor_more_units_and_what_a_lost_worker_had_is_used_again(workers):
-    weights = {f"{n} of {weight}": weight for n in range(40) for weight in (1, 2, 3, UNITS)}
+    weights = {f"{n} of {weight}": weight for n in range(25) for weight in (1, 2, 3, UNITS)}
     weighed = [
         NewTask(task_type="weighed", task_id=task_id, weight=weight)
         for task_id, weight in weights.items()
@@ -314,7 +314,7 @@ def test_no_more_run_than_may_nor_more_units_and_what_a_lost_worker_had_is_used_
     # Many short ones, which the rate holds back, and long ones: of them even a slow machine has
     # several at a time.
     together = [
-        NewTask(task_type="together", payload=1 if n % 100 < 10 else None) for n in range(500)
+        NewTask(task_type="together", payload=1 if n % 100 < 10 else None) for n in range(300)
     ]
     workers.queue.put_many([*together, *weighed])
     workers.start(4, working=2)
