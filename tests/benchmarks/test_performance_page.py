@@ -26,10 +26,12 @@ def charts(sections) -> dict[str, str]:
     return {name: chart for section in sections for name, chart in section.charts.items()}
 
 
+@pytest.mark.prove
 def test_the_committed_page_is_what_the_committed_results_say(sections):
     assert page.text(sections) == COMMITTED, "run `python -m benchmarks.performance`"
 
 
+@pytest.mark.prove
 def test_every_chart_is_there_and_none_is_left_over(charts):
     shown = set(re.findall(r"\]\(charts/(.+?\.svg)\)", COMMITTED))
     assert shown == {f"{name}.svg" for name in charts}
