@@ -26,6 +26,7 @@ from lifoq.api.operations import OPERATIONS
 from lifoq.health import sweep_note as notes
 from lifoq_localcloud.events import http_api
 from lifoq_localcloud.functions.function import Outcome
+from tests.fixtures import PastDynamo
 from tests.functions.conftest import strike
 
 ARN = "arn:aws:lambda:us-east-1:123456789012:function:api"
@@ -200,6 +201,15 @@ def test_a_failed_task_is_listed_and_redriven_and_cancelled(api, queue):
     status, body, _ = api.ask("POST", "/tasks/a/redrive")
     assert (status, body["error"]["type"]) == (409, "WrongStatus")
     assert api.ask("POST", "/tasks/a/cancel")[1]["status"] == "CANCELLED"
+
+
+def test_nothing_is_done_with_what_is_damaged_nor_with_what_is_not_there(api, queue):
+    queue.put("greet", task_id="a")
+    PastDynamo(queue.store.table).write({**queue.store.table.get("a"), "attempts": "many"})
+    for task_id, status, error in (("a", 409, "DamagedTask"), ("b", 404, "TaskNotFound")):
+        for method, path in (("GET", ""), ("POST", "/cancel"), ("POST", "/redrive")):
+            found, body, _ = api.ask(method, f"/tasks/{task_id}{path}")
+            assert (found, body["error"]["type"]) == (status, error), path
 
 
 def test_pages_follow_each_other(api, queue):

@@ -65,6 +65,8 @@ class Map:
         )
         if ended.returncode not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             raise click.ClickException(f"no map was drawn: pytest ended with {ended.returncode}")
+        if len([*folder.glob("ran-*.json")]) != processes:
+            raise click.ClickException("no map was drawn: a process has not noted what it ran")
 
     @cached_property
     def _all(self) -> Counter[str]:

@@ -36,6 +36,8 @@ EACH: Final = 2.0
 """Seconds that a test may take to be asked here, with what it shares with others."""
 ALL: Final = 8.0
 """Seconds of the tests that are asked about one change, together."""
+DATABASE: Final = "dynamodb_local_endpoint"
+"""The fixture of a server that each fork would have to start."""
 PATIENCE: Final = 60
 """Seconds after which a fork stands still."""
 
@@ -109,7 +111,7 @@ class Judge:
         self._items: defaultdict[str, list[pytest.Item]] = defaultdict(list)
         for item in session.items:
             test, _, parameters = item.nodeid.partition("[")
-            if not needs_database(parameters):
+            if not needs_database(parameters) and DATABASE not in getattr(item, "fixturenames", ()):
                 self._items[test].append(item)
         self._functions = _functions(root)
         self._passes: dict[str, bool] = {}

@@ -94,9 +94,10 @@ def begin() -> None:
 def write_into(folder: Path) -> None:
     """Write into a file of this process, again and again, what has run, and when one looked."""
     path = folder / f"{os.getpid()}-{time.monotonic_ns()}.jsonl"
+    one_at_a_time = threading.Lock()
 
     def write() -> None:
-        with path.open("a") as file:
+        with one_at_a_time, path.open("a") as file:
             ran = [now.pop() for _ in range(len(now))]
             print(json.dumps([time.monotonic(), ran]), file=file)
 
