@@ -282,11 +282,15 @@ def table(name: str) -> JournaledTable | None:
     return next((one for one in tables() if one.name == name), None)
 
 
-def encrypt(name: str, specification: dict[str, Any] | None) -> None:
-    """Let a table say how it is encrypted; moto has no call for it once the table is made."""
+def encrypt(name: str, *, by_kms: bool, key: str | None) -> None:
+    """Let a table say that it is encrypted by a key of KMS, without a name by that of DynamoDB
+    itself. moto has no call for it, and does not understand what a template says of it."""
     found = table(name)
-    if found is not None:
-        found.sse_specification = specification
+    if found is None:
+        return
+    if by_kms and key is None:
+        key = found._get_default_encryption_key(ACCOUNT, REGION)  # noqa: SLF001 - no public way
+    found.sse_specification = {"Enabled": by_kms, "KMSMasterKeyId": key}
 
 
 def schema(name: str) -> Schema | None:

@@ -140,6 +140,9 @@ TO_QUEUE = {"TopicArn": ref("Topic"), "Protocol": "sqs", "Endpoint": arn("Queue"
 FILTERED = {"FilterPolicyScope": "MessageBody", "FilterPolicy": {"its": {"kind": ["new"]}}}
 API = {"Name": "api", "ProtocolType": "HTTP", "Description": "an API"}
 HELD = {**GET, "Roles": [ref("Holder")]}
+RECOVERY = {"PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True}}
+ENCRYPTED = {"SSESpecification": {"SSEEnabled": True}}
+OTHER_KEY = {"SSESpecification": {"SSEEnabled": True, "KMSMasterKeyId": "alias/ours"}}
 POLICY = {"ResourcePolicy": {"PolicyDocument": allow("dynamodb:GetItem")}}
 ENCRYPTION = {"ServerSideEncryptionByDefault": {"SSEAlgorithm": "aws:kms"}}
 BUCKET_SETTINGS = {
@@ -188,6 +191,9 @@ IN_PLACE = {
     "TableIndex": Case(DYNAMO, TABLE, BY_OWNER),
     "TableStream": Case(DYNAMO, TABLE, STREAM),
     "TableProtection": Case(DYNAMO, TABLE, {"DeletionProtectionEnabled": True}),
+    "TableEncryption": Case(DYNAMO, TABLE, ENCRYPTED),
+    "TableKey": Case(DYNAMO, {**TABLE, **ENCRYPTED}, OTHER_KEY),
+    "TableRecovery": Case(DYNAMO, TABLE, RECOVERY),
     "FunctionCode": Case(LAMBDA, FUNCTION, OTHER_CODE, invoked),
     "FunctionSettings": Case(LAMBDA, FUNCTION, SETTINGS),
     "LogRetention": Case("AWS::Logs::LogGroup", {}, {"RetentionInDays": 7}),

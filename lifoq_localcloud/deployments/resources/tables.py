@@ -101,7 +101,9 @@ class DeployedTable(Resource, CloudFormationModel):
             else:
                 dynamodb.delete_resource_policy(ResourceArn=table_arn)
         if "SSESpecification" in changed:
-            tables.encrypt(self.name, wanted.get("SSESpecification"))
+            told = wanted.get("SSESpecification", {})
+            by_kms = text(told.get("SSEEnabled", False)) == "true"
+            tables.encrypt(self.name, by_kms=by_kms, key=told.get("KMSMasterKeyId"))
 
     def _index_changes(self) -> list[dict[str, Any]]:
         """Return what UpdateTable has to do, so that the indexes are those of the template."""
