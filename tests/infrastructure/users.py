@@ -50,6 +50,9 @@ class User:
         uv = [sys.executable, "-m", "uv"]
         run(*uv, "venv", "--quiet", "--python", sys.executable, self.folder / ".venv")
         command = [*uv, "pip", "install", "--quiet", "--python", python]
+        if "analytics" in extras:
+            with contextlib.suppress(AssertionError):  # where it is in no cache: with the rest
+                run(*command, "--offline", "--require-hashes", "--no-deps", "-r", self._spark())
         command += [f"lifoq[{extras}] @ {wheel.as_uri()}"]
         command += ["--constraint", ROOT / "requirements.lock"]
         try:
@@ -58,6 +61,16 @@ class User:
             with registries():
                 run(*command)
         self._has_compiled_what_the_clone_has()
+
+    def _spark(self) -> Path:
+        """PySpark, with its hashes. It alone has no wheel: asked for without them, uv takes its 400
+        MB from the network and builds it, though it has done so for the clone."""
+        lock = (ROOT / "requirements.lock").read_text()
+        found = re.search(r"^pyspark==.*?(?=^\S)", lock, re.DOTALL | re.MULTILINE)
+        assert found
+        alone = self.folder / "pyspark.lock"
+        alone.write_text(found[0])
+        return alone
 
     def _has_compiled_what_the_clone_has(self) -> None:
         """Files of the same packages need not be compiled again, which takes longer than a
