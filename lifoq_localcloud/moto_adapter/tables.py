@@ -283,8 +283,9 @@ def table(name: str) -> JournaledTable | None:
 
 
 def encrypt(name: str, *, by_kms: bool, key: str | None) -> None:
-    """Let a table say that it is encrypted by a key of KMS, without a name by that of DynamoDB
-    itself. moto has no call for it, and does not understand what a template says of it."""
+    """Let DescribeTable say how a table is encrypted: by this key of KMS, or by the one that AWS
+    keeps for DynamoDB, where ``key`` is None. moto's UpdateTable cannot set it, and a template's
+    words for it are not those that moto reads."""
     found = table(name)
     if found is None:
         return

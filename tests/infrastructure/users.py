@@ -63,8 +63,9 @@ class User:
         self._has_compiled_what_the_clone_has()
 
     def _spark(self) -> Path:
-        """PySpark, with its hashes. It alone has no wheel: asked for without them, uv takes its 400
-        MB from the network and builds it, though it has done so for the clone."""
+        """Write what the lock says of PySpark, with its hashes, and return the file. It alone
+        has no wheel: asked for without hashes, uv takes its 400 MB from the network and builds it,
+        though it has done so for the clone."""
         lock = (ROOT / "requirements.lock").read_text()
         found = re.search(r"^pyspark==.*?(?=^\S)", lock, re.DOTALL | re.MULTILINE)
         assert found

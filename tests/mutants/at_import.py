@@ -16,11 +16,13 @@ from tests.mutants.operators import Mutant
 
 
 def is_at_import(mutant: Mutant, root: Path) -> bool:
+    """True for a constant, or the default of a parameter or field; not for a function's body."""
     return named_at_import((root / mutant.path).read_text(), mutant.line) is not None
 
 
 def make(mutant: Mutant, root: Path) -> None:
-    """Change this process."""
+    """Let the change hold in this process. ValueError, or what the changed code raises, where that
+    cannot be done so."""
     path = root / mutant.path
     (module,) = (one for one in _modules() if one.__file__ == str(path))
     text = path.read_text()
@@ -94,5 +96,6 @@ def _take_defaults(old: object, new: object) -> None:
 
 
 def _function(one: object) -> object:
+    """Return the function that a property, class method or decorator wraps; else the object."""
     one = one.fget if isinstance(one, property) else one
     return getattr(one, "__func__", getattr(one, "__wrapped__", one))

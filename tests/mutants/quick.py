@@ -226,7 +226,7 @@ class Judge:
         try:
             if change is not None:
                 change()
-        except Exception:  # noqa: BLE001  (whatever it is: ``trial`` finds out)
+        except Exception:  # noqa: BLE001  (not noticed here, so ``trial`` judges it)
             os._exit(0)
         self._session.config.pluginmanager.register(FirstFailure(says))
         items = [item for test in tests for item in self._items[test]]

@@ -132,6 +132,13 @@ def test_a_test_that_is_not_there_any_more_has_caught_nothing(tmp_path, capfd) -
                 trial._caught_by({gone: 1}, tmp_path)
 
 
+def change(text: str, was: str, becomes: str) -> Mutant:
+    """A change of the first place of ``a.py`` that has these words."""
+    start = text.index(was)
+    line = text.count("\n", 0, start) + 1
+    return Mutant(path="a.py", line=line, was=was, becomes=becomes, start=start)
+
+
 @pytest.mark.prove
 def test_in_forks_no_change_stays_and_what_rests_on_another_test_notices_nothing(tmp_path) -> None:
     shutil.copytree(ROOT / "tests" / "mutants", tmp_path / "tests" / "mutants")
@@ -141,10 +148,7 @@ def test_in_forks_no_change_stays_and_what_rests_on_another_test_notices_nothing
     (tmp_path / "test_b.py").write_text(
         "import a\nran = []\ndef test(): ran.append(a)\ndef test_rests(): assert ran\n"
     )
-    one, two = (
-        Mutant(path="a.py", line=1, was=number, becomes="3", start=text.index(number))
-        for number in "12"
-    )
+    one, two = (change(text, number, "3") for number in "12")
     asked = {"test_a.py::test": 1.0}
     tasks = [(0, one, asked), (1, two, asked), (2, two, {"test_b.py::test_rests": 1.0})]
     tasks.append((3, one, {"test_a.py::gone": 1.0, **asked}))
@@ -153,7 +157,7 @@ def test_in_forks_no_change_stays_and_what_rests_on_another_test_notices_nothing
 
 
 @pytest.mark.prove
-def test_a_constant_that_is_made_anew_is_so_in_all_that_was_made_of_it(tmp_path) -> None:
+def test_a_changed_constant_is_changed_in_all_modules_and_in_what_they_made_of_it(tmp_path) -> None:
     shutil.copytree(ROOT / "tests" / "mutants", tmp_path / "tests" / "mutants")
     text = "MOST = 7\nLEAST = 8\ndef limit(by=9):\n    return by\nclass A:\n    length: int = 10\n"
     (tmp_path / "a.py").write_text(text)
@@ -165,10 +169,7 @@ def test_a_constant_that_is_made_anew_is_so_in_all_that_was_made_of_it(tmp_path)
         "def test_other(): assert a.MOST > a.LEAST - 2\n"
     )
     tests = {f"test_a.py::test_{name}": 1.0 for name in ("most", "rows", "limit", "length")}
-    changes = [
-        Mutant(path="a.py", line=line, was=number, becomes="11", start=text.index(number))
-        for line, number in ((1, "7"), (2, "8"), (3, "9"), (6, "10"))
-    ]
+    changes = [change(text, number, "11") for number in ("7", "8", "9", "10")]
     tasks = [(number, change, tests) for number, change in enumerate(changes)]
     tasks.append((4, changes[0], {"test_a.py::test_other": 1.0}))
     found = dict(quick.verdicts(tasks, tmp_path, processes=1))
