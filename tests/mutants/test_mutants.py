@@ -133,7 +133,7 @@ def test_a_test_that_is_not_there_any_more_has_caught_nothing(tmp_path, capfd) -
 
 
 def change(text: str, was: str, becomes: str) -> Mutant:
-    """A change of the first place of ``a.py`` that has these words."""
+    """A change of the first place in the code with these words."""
     start = text.index(was)
     line = text.count("\n", 0, start) + 1
     return Mutant(path="a.py", line=line, was=was, becomes=becomes, start=start)
