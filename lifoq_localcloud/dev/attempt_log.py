@@ -1,13 +1,12 @@
 """A line for each attempt that ended, as the writes of a queue's table tell it; and, the first time
 for each kind of error, the traceback of the task's own code."""
 
-import base64
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from lifoq.aws.dynamo_values import plain
 from lifoq.basics.host import MICROSECONDS
@@ -97,12 +96,7 @@ def _status(image: Image | None) -> str | None:
 
 def _task(image: Image | None) -> Task:
     """DamagedTask."""
-    return Task.from_item(plain(json.loads(dynamodb_json.encode(image), object_hook=_bytes)))
-
-
-def _bytes(value: dict[str, Any]) -> dict[str, Any]:
-    text = value.get("B")
-    return {"B": base64.b64decode(text)} if len(value) == 1 and isinstance(text, str) else value
+    return Task.from_item(plain(json.loads(dynamodb_json.encode(image))))
 
 
 def _clock(micros: int) -> str:

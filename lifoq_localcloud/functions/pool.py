@@ -146,13 +146,9 @@ class Pool:
         with self._lock:
             self._busy.remove(instance if instance in self._busy else warm)
             self._lock.notify()
-            keep = (
-                instance is not None
-                and instance.alive
-                and instance.config == self._config
-                and not self._closed
-            )
-            if keep and instance is not None:
+            if instance is None:
+                return
+            if instance.alive and instance.config == self._config and not self._closed:
                 self._idle.append(instance)
-        if not keep and instance is not None:
-            instance.kill()
+                return
+        instance.kill()

@@ -41,6 +41,19 @@ def outcomes(tasks: pa.Table) -> dict[str, Any]:
     return by_task(tasks, "outcome")
 
 
+def test_the_bars_of_all_ages_are_parts_of_the_longest():
+    of_age = {0: {"claimed": 1, "shed": 2, "waiting": 1}, 2: {"claimed": 1}}
+    points = [
+        {"bin": number, "age": f"age {number}", "kind": kind, "tasks": tasks}
+        for number, kinds in of_age.items()
+        for kind, tasks in kinds.items()
+    ]
+    longest, short = details.ages(points)
+    assert [part.share for part in longest.parts] == [0.25, 0.5, 0.25]
+    assert (short.name, short.cells, short.parts[0].share) == ("age 2", ("1",), 0.25)
+    assert details.ages([]) == []
+
+
 def test_what_arrives_at_the_reports_moment_is_in_it_and_what_comes_later_is_not_due():
     now, later = (
         full_line(item(f"at {moment}", "PENDING", enqueuedAt=moment)) for moment in (60, 60.000001)

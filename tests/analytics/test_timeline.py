@@ -59,6 +59,21 @@ def test_two_places_are_a_line_and_one_alone_is_a_dot():
     assert dots.path == charts._path([(0.1, 0.5), (0.1, 0.5)])
 
 
+def test_deadlines_that_are_nearly_one_are_a_line_others_are_two_and_so_is_the_alarm():
+    def levels(shortest, longest, alarm=None):
+        found = charts._levels({"min": shortest, "max": longest}, alarm)
+        return [(seconds, name) for seconds, name, _ in found]
+
+    assert levels(None, None) == []
+    assert levels(3.2, 4.2) == [(3, "deadline")]
+    assert levels(60.5, 66) == [(60, "deadline")]
+    assert levels(60, 67, 62) == [
+        (67, "longest deadline"),
+        (62, "alarm"),
+        (60, "shortest deadline"),
+    ]
+
+
 def test_words_stand_before_their_mark_where_there_is_more_room():
     for place, extent in ((0.1, (0.0825, 0.245)), (0.9, (0.755, 0.9175))):
         assert timeline._extent(place, "20:00:00 paused") == pytest.approx(extent)

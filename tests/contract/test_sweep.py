@@ -63,6 +63,15 @@ def test_tasks_of_types_that_no_worker_has_call_for_no_processor_and_are_noted_w
     assert measure(store, now=store.now()).unknown_types == ()
 
 
+def test_while_nothing_waits_a_sweep_looks_for_no_unknown_types(store, new_sweeper, monkeypatch):
+    query, asked = store.table.query, []
+    monkeypatch.setattr(store.table, "query", lambda *a, **b: asked.append(a) or query(*a, **b))
+    new_sweeper().run()
+    without = len(asked)
+    new_sweeper(types=ONLY_A).run()
+    assert len(asked) == 2 * without
+
+
 def test_a_task_of_its_own_is_seen_among_others_that_come_while_the_sweep_counts(
     store, new_sweeper, host, monkeypatch
 ):

@@ -68,7 +68,8 @@ def test_each_attempt_has_a_line_and_each_kind_of_error_its_traceback_once():
     store, shown = written.queue.store, []
     for task_id in ("good", "one", "two"):
         own = 1 if task_id == "two" else None
-        written.queue.put("price.show", task_id=task_id, max_attempts=own)
+        long = "cents" * 1_000  # which an item holds compressed
+        written.queue.put("price.show", long, task_id=task_id, max_attempts=own)
         written.lines(log)
         task = store.claim(task_id, claim_id=task_id, lease=30)
         shown += written.lines(log)

@@ -3,6 +3,8 @@
 import base64
 import io
 import json
+import time
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -73,6 +75,9 @@ def test_a_request_is_the_event_of_format_2():
     assert found["headers"] == {"content-type": "application/json", "idempotency-key": "k"}
     assert found["cookies"] == ["x=1", "y=2"]
     assert (found["body"], found["isBase64Encoded"]) == ('{"n": 1}', False)
+    when = found["requestContext"]
+    told = datetime.strptime(when["time"], "%d/%b/%Y:%H:%M:%S %z")
+    assert when["timeEpoch"] // 1000 == told.timestamp() > time.time() - 60
     _, found = asked("POST", "/tasks", body=b"\xff\x00")
     assert (base64.b64decode(found["body"]), found["isBase64Encoded"]) == (b"\xff\x00", True)
 

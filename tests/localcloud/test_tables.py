@@ -142,7 +142,8 @@ def test_binary_values_are_bytes_everywhere(deployed):
     )
     for given in BYTES[1:]:
         key = {"h": {"B": b"one"}, "r": {"B": given}}
-        dynamodb.put_item(TableName=name, Item={**key, "b": {"B": given}})
+        nested = {"M": {"l": {"L": [{"B": given}]}}}
+        dynamodb.put_item(TableName=name, Item={**key, "b": {"B": given}, "m": nested})
         found = dynamodb.update_item(
             TableName=name,
             Key=key,
@@ -176,6 +177,7 @@ def test_binary_values_are_bytes_everywhere(deployed):
     assert [one["r"]["B"] for one in ordered] == [b"a", b"ab", b"abc"]
     streamed = [one["dynamodb"]["NewImage"] for one in records(deployed, name)]
     assert {one["i"]["B"] for one in streamed if "i" in one} == {*BYTES[1:]}
+    assert {one["m"]["M"]["l"]["L"][0]["B"] for one in streamed} == {*BYTES[1:]}
 
 
 def refused(call: Any, **asked: Any) -> str:

@@ -150,6 +150,19 @@ def test_a_coroutine_that_is_stopped_before_its_first_step_takes_none():
     assert not meanwhile.stop(why)
 
 
+def test_a_coroutine_that_is_stopped_while_its_task_is_made_ends_at_its_first_wait():
+    handlers, why = AsyncHandlers("stopped while its task is made"), TimeoutError("too long")
+
+    def stopped_and_made(loop, coroutine, **options):
+        loop.set_task_factory(None)
+        assert handlers.stop(why)
+        return asyncio.Task(coroutine, loop=loop, **options)
+
+    LOOP.soon(lambda: asyncio.get_running_loop().set_task_factory(stopped_and_made))
+    waits = _Daemons().submit(handlers.wait, asyncio.sleep(FOREVER))
+    assert waits.exception(timeout=60) is why
+
+
 def test_a_coroutine_that_does_not_heed_it_hangs_as_a_thread_does(bench):
     release = []
 

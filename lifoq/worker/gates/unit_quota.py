@@ -105,8 +105,8 @@ class UnitQuota(Quota):
     def _needs_of_next(self) -> tuple[Amount, int]:
         if self._asks_for is None or self._demand.asked == NONE:
             return NONE, 0
-        slots = 0 if self.shared.in_flight is None else self.inside + self._asker
-        needs = Amount(slots, self.shared.shards_for(self._asker))
+        # What is not limited has no room in ``_most``, and so is not asked for.
+        needs = Amount(self.inside + self._asker, self.shared.shards_for(self._asker))
         return Amount(*map(min, needs, self._most)), self._asks_for[1]
 
 
