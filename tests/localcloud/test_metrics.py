@@ -14,7 +14,10 @@ def test_a_line_of_metrics_is_a_datum_for_each_value_and_set_of_dimensions():
     }
     line = {
         "_aws": {"Timestamp": 1_700_000_000_000, "CloudWatchMetrics": [described]},
-        **{"Queue": "q", "Type": 7, "Done": 1, "Waits": [2, 3]},
+        "Queue": "q",
+        "Type": 7,
+        "Done": 1,
+        "Waits": [2, 3],
     }
     queue, task_type = ({"Name": "Queue", "Value": "q"}, {"Name": "Type", "Value": "7"})
     moment = datetime(2023, 11, 14, 22, 13, 20)  # noqa: DTZ001 - as moto compares it
