@@ -1,6 +1,7 @@
 """A second terminal finds the local cloud of its folder."""
 
 import os
+import re
 import socket
 from collections.abc import Iterator
 from unittest.mock import patch
@@ -92,4 +93,4 @@ def test_code_of_ones_own_is_told_of_the_file_that_leads_there(endpoint, monkeyp
         Queue.connect("devices")
     with pytest.raises(QueueMisconfigured) as elsewhere:
         Queue.connect("devices", endpoint_url="https://example.com")
-    assert ".local" not in str(elsewhere.value)
+    assert not re.search(r"\.local|None", str(elsewhere.value))
