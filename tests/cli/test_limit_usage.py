@@ -86,6 +86,16 @@ def test_a_limit_in_units_is_told_beside_that_of_the_tasks(queue):
     )
 
 
+def test_limits_are_those_of_the_newest_tasks(queue, host, monkeypatch):
+    monkeypatch.setattr("lifoq.operating.shared_limit_usage.LARGEST_PAGE", 1)
+    for task_type in ("mail", "video"):
+        queue.put(task_type)
+        take(queue, task_type, VIDEO, "w", Amount(1, 0))
+        host.advance(1)
+    _, found = find_limit_usage(queue)
+    assert found.task_type == "video"
+
+
 def test_the_numbers_of_a_queue_tell_of_its_shared_limits(session, queue, lifoq, answer):
     session.__dict__["queue"] = queue
     (limit,) = answer("stats")["shared_limits"]

@@ -69,9 +69,10 @@ def test_a_function_that_fails_gets_the_whole_batch_again(deployed):
 
 
 class Letters:
-    """A queue of two letters, for a function that is at its concurrency limit."""
+    """A queue of letters, for a function that is at its concurrency limit."""
 
-    def __init__(self) -> None:
+    def __init__(self, *batches: list[str]) -> None:
+        self.batches = [*batches]
         self.deleted: list[str] = []
         self.throttled = threading.Event()
 
@@ -79,7 +80,7 @@ class Letters:
         return {"QueueUrl": "letters"}
 
     def receive_message(self, **_: Any) -> dict[str, Any]:
-        bodies = [] if self.throttled.is_set() else ["hello", "ignored"]
+        bodies = self.batches.pop(0) if self.batches else []
         return {
             "Messages": [
                 {"MessageId": body, "ReceiptHandle": body, "Body": body, "MD5OfBody": ""}
@@ -96,7 +97,7 @@ class Letters:
 
 
 def test_while_the_function_is_throttled_messages_stay_but_for_those_that_no_filter_lets_through():
-    letters: Any = Letters()
+    letters: Any = Letters(["ignored", "also ignored"], ["hello", "ignored beside"])
     config = QueueMappingConfig(
         uuid="mapping",
         enabled=True,
@@ -109,8 +110,8 @@ def test_while_the_function_is_throttled_messages_stay_but_for_those_that_no_fil
     )
     poller = QueuePoller(config=config, sqs=lambda: letters, pool=lambda _name: letters)
     try:
-        eventually(lambda: letters.deleted)
+        eventually(lambda: len(letters.deleted) == 3)
         assert letters.throttled.is_set()
-        assert letters.deleted == ["ignored"]
+        assert letters.deleted == ["ignored", "also ignored", "ignored beside"]
     finally:
         poller.stop()
