@@ -103,8 +103,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than there are cores: many tests wait for a program that they started."""
-    return 1 + (os.cpu_count() or 1)
+    """Two processes more than there are cores: many tests wait for a program that they started."""
+    return 2 + (os.cpu_count() or 1)
 
 
 class InOneProcess(LoadScopeScheduling):
