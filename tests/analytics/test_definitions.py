@@ -143,6 +143,12 @@ def test_what_happens_at_the_very_moment_of_the_report_has_happened():
         assert outcomes(judged(*exports, as_of=29.999999))["waits"] == "waiting"
 
 
+def test_what_an_operator_deletes_before_its_deadline_is_shed_when_it_is_deleted():
+    waits = item("waits", "PENDING", expiresAt=600)
+    found = judged(observed(incremental_line("waits", at(40), waits, None), since=35), as_of=60)
+    assert (outcomes(found), by_task(found, "shed_at")) == ({"waits": "shed"}, {"waits": at(40)})
+
+
 def test_sheddings_are_told_with_the_time_in_which_most_were_shed():
     deadlines = {"mail": (25, 29.999999, 30, 41), "sms": (22, 24, 26)}
     waits = [
