@@ -142,7 +142,8 @@ marked: setup $(COMPILED) ## Those of prove that are tests, alone
 mutants: setup ## What no test would notice, were the code changed (NUMBER=60, SEED=0; hours for many)
 	@exec python -m tests.mutants --number $(NUMBER) --seed $(or $(SEED),0)
 
-# As nice as can be: in the proof it computes while the tests beside it wait for a program.
+# At the lowest priority: in the proof it has the processor while the tests beside it wait for a
+# program.
 .PHONY: chaos
 chaos: setup ## The queue under simulated faults, a schedule for each seed (SEEDS=300, or SEED=n)
 	@exec nice -n 19 python -m tests.simulation $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))

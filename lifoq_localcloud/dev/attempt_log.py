@@ -95,7 +95,7 @@ def _status(image: Image | None) -> str | None:
 
 
 def _task(image: Image | None) -> Task:
-    """DamagedTask."""
+    """Return the task that an image shows. Raises DamagedTask."""
     return Task.from_item(plain(json.loads(dynamodb_json.encode(image))))
 
 

@@ -105,7 +105,7 @@ class UnitQuota(Quota):
     def _needs_of_next(self) -> tuple[Amount, int]:
         if self._asks_for is None or self._demand.asked == NONE:
             return NONE, 0
-        # What is not limited has no room in ``_most``, and so is not asked for.
+        # A limit that is not set is 0 in ``_most``: nothing is asked of it.
         needs = Amount(self.inside + self._asker, self.shared.shards_for(self._asker))
         return Amount(*map(min, needs, self._most)), self._asks_for[1]
 
