@@ -165,7 +165,7 @@ def cancelled_while_it_ran() -> Way:
     return Way("put", "claim", "cancelled, and its worker is to hear of it", "end cancelled")
 
 
-def shed_by_the_sweep() -> Way:
+def shed_at_its_deadline() -> Way:
     return Way("put for 10 s", "claim", "back off", 10, "a retry falls due", "shed")
 
 
@@ -205,6 +205,6 @@ def replaced_while_it_ran() -> Way:
 
 
 WAYS = (
-    *(success, failures, cancelled, cancelled_while_it_ran, shed_by_the_sweep, shed_by_ttl),
+    *(success, failures, cancelled, cancelled_while_it_ran, shed_at_its_deadline, shed_by_ttl),
     *(begun_anew, lost, damaged, replaced_while_it_waited, replaced_while_it_ran),
 )

@@ -11,7 +11,7 @@ from tests.ends import (
     failures,
     replaced_while_it_ran,
     replaced_while_it_waited,
-    shed_by_the_sweep,
+    shed_at_its_deadline,
     success,
 )
 from tests.functions.conftest import Topic
@@ -77,7 +77,7 @@ def test_answers_go_to_step_functions_alone_where_no_topic_was_asked_for(
         "answer",
         lambda end: answered.append((end.task_token, str(end.ending))),
     )
-    ends = [record for record, _ in (*success().ends, *shed_by_the_sweep().ends)]
+    ends = [record for record, _ in (*success().ends, *shed_at_its_deadline().ends)]
     ways = (replaced_while_it_waited(), replaced_while_it_ran())
     replaced = [record for way in ways for record in way.others.values()]
     for records in (ends, replaced):

@@ -13,7 +13,7 @@ from lifoq.ends.step_functions import MAX_OUTPUT_BYTES, StepFunctions
 from lifoq.ends.topic import EventsTopic
 from lifoq.items.packed import Large, pack
 from lifoq.items.task_error import TaskError
-from tests.ends import TOKEN, TRACE, WAYS, failures, shed_by_the_sweep, success
+from tests.ends import TOKEN, TRACE, WAYS, failures, shed_at_its_deadline, shed_by_ttl, success
 
 
 def end(ending=Ending.SUCCESS, *, number=1, **more):
@@ -64,10 +64,11 @@ def test_a_success_is_told_with_its_times_and_result():
 
 
 def test_a_failure_is_told_with_its_error_and_what_was_shed_with_its_deadline():
-    way = shed_by_the_sweep()
-    failure, shedding = messages(failures().ends[0][0], way.ends[0][0])
+    ways = (failures(), shed_at_its_deadline(), shed_by_ttl())
+    failure, shed, deleted_later = messages(*(way.ends[0][0] for way in ways))
     assert failure["error"] == {"type": "ValueError", "message": "boom"}
-    assert shedding["endedAt"] == way.host.now()
+    for told in (shed, deleted_later):
+        assert told["endedAt"] == told["enqueuedAt"] + 10_000_000
 
 
 def test_a_result_that_is_stored_compressed_is_told_as_it_was():
