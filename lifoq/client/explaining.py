@@ -129,8 +129,7 @@ class _Notes:
         if limits is not None:
             wanted += [quota_table_id(name) for name in {"", task_type or ""}]
             wanted += [] if task_type is None else [quota_table_id(task_type, units=True)]
-        if task_type is not None and key is not None:
-            wanted += _slot_names(task_type, key)
+        wanted += _slot_names(task_type, key)
         found = store.table.get_many(wanted)
         items = {str(item[Attribute.TASK_ID]): item for item in found}
         return cls(items=items, task_type=task_type, key=key, limits=limits)
@@ -146,12 +145,13 @@ class _Notes:
 
     def slots(self) -> Iterator[Item]:
         """Yield the slots of the key that there are."""
-        if self.task_type is not None and self.key is not None:
-            names = _slot_names(self.task_type, self.key)
-            yield from (self.items[name] for name in names if name in self.items)
+        names = _slot_names(self.task_type, self.key)
+        yield from (self.items[name] for name in names if name in self.items)
 
 
-def _slot_names(task_type: str, key: str) -> list[str]:
+def _slot_names(task_type: str | None, key: str | None) -> list[str]:
+    if task_type is None or key is None:
+        return []
     return [key_slots.slot_id(task_type, key, number) for number in range(SLOTS_READ)]
 
 
@@ -282,23 +282,20 @@ def _of_shared_limits(notes: _Notes, now: int) -> Iterator[Reason]:
     a type's limit than it has tells that it is used."""
     if notes.limits is None:
         return
-    own = SharedLimit(in_flight=notes.limits.total_in_flight, rate=notes.limits.rate_limit)
+    own = SharedLimit(in_flight=notes.limits.total_in_flight)
     limits = [("the queue", quota_table_id(""), own)]
     if (name := notes.task_type) is not None:
         of_type = (quota_table_id(name, units=units) for units in (False, True))
         limits += [(f"task type {name}", table_id, SharedLimit()) for table_id in of_type]
     for whose, table_id, limit in limits:
-        item = notes.items.get(table_id)
-        if item is None:
-            continue
-        quota_table = QuotaTable.of(item, limit)
-        most = (quota_table.limit or limit).in_flight
+        quota_table = QuotaTable.of(notes.items.get(table_id), limit)
+        known = quota_table.limit or limit
+        most, unit = known.in_flight, known.unit or "places"
         entries = [entry.left(now) for entry in quota_table.entries.values()]
         slots, workers = sum(e.has.slots for e in entries), sum(e.has != NONE for e in entries)
         is_short = any(e.until >= now and e.wants.slots > e.has.slots for e in entries)
         if slots and (is_short or (limit is own and most is not None and slots >= most)):
             of = f"{slots:,}" if most is None else f"{slots:,} of {most:,}"
-            unit = (quota_table.limit or limit).unit or "places"
             yield Reason(
                 name="quota" if unit == "places" else "unit_quota",
                 says=f"{whose} is at its limit over all workers: {of} {unit} are held by "
