@@ -42,11 +42,11 @@ def pause(queue: Queue, *, passing: bool = False) -> None:
 AT_WORK = {
     # What is told of the task that came first: the names of its reasons, what ends the worst, the
     # type's terms, the number of tasks, their terms, and the worker's settings.
-    "the worker is at its limit: 2 of 2 at work": (*("slots", None, {}, 3, {}, {"in_flight": 2}),),
+    "the worker is at its limit: 2 of 2 at work": ("slots", None, {}, 3, {}, {"in_flight": 2}),
     "the worker starts 0.1 tasks per second, and no more": (
         *("rate order", None, {}, 9, {}, {"rate_limit": 0.1}),
     ),
-    "task type a is at its limit: 1 of 1 at work": (*("slots", None, {"in_flight": 1}, 2, {}, {}),),
+    "task type a is at its limit: 1 of 1 at work": ("slots", None, {"in_flight": 1}, 2, {}, {}),
     "its key k is busy: task machine-1.2 of the same key is at work": (
         *("key_slots", "the end of task machine-1.2", {"per_key": 1}, 2, {"key": "k"}, {}),
     ),
