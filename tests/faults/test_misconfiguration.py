@@ -18,6 +18,7 @@ from botocore.exceptions import (
 
 from lab import dynamodb_local
 from lifoq import (
+    ItemTooLarge,
     NewTask,
     Processor,
     Queue,
@@ -29,8 +30,9 @@ from lifoq import (
     WorkerSettings,
 )
 from lifoq.aws.boto3_clients import dynamodb_clients
-from lifoq.aws.dynamo_errors import refusal
+from lifoq.aws.dynamo_errors import meaning, refusal
 from lifoq.aws.dynamo_table import DynamoTable
+from lifoq.items.change import ConditionFailed, TransactionRefused, UnfitAttribute
 from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX, table_definition
 from tests.faults.faults import answer
 
@@ -165,13 +167,100 @@ def test_a_refusal_may_pass_or_says_to_check_the_credentials(code, message, beco
         refusing(code, message).get("t")
 
 
-def test_a_transaction_that_is_in_the_way_of_another_may_pass():
+def cancelled(*codes: str, **of_first: Any) -> Exception:
+    """Return the error of a transaction of one update and puts of "a" and "b"."""
+    reasons = [{"Code": code} for code in codes]
+    reasons[:1] = [{**first, **of_first} for first in reasons[:1]]
     told: Any = {
         "Error": {"Code": "TransactionCanceledException", "Message": "as the test says"},
-        "CancellationReasons": [{"Code": "None"}, {"Code": "TransactionConflict"}],
+        "CancellationReasons": reasons,
     }
-    with pytest.raises(StoreUnavailable, match=r"TransactWriteItems: .*as the test says"):
-        raise refusal(ClientError(told, "TransactWriteItems"), [])
+    items = [{"taskId": "a"}, {"taskId": "b"}]
+    return refusal(ClientError(told, "TransactWriteItems"), items)
+
+
+def test_a_transaction_that_is_in_the_way_of_another_may_pass():
+    for error in (cancelled("None", "TransactionConflict", "None"), cancelled()):
+        assert isinstance(error, StoreUnavailable)
+        assert "TransactWriteItems: " in str(error)
+        assert "as the test says" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("codes", "update_refused", "taken_ids"),
+    [("CNN", True, set()), ("NCN", False, {"a"}), ("NNC", False, {"b"}), ("CCN", True, {"a"})],
+)
+def test_a_cancelled_transaction_tells_which_of_its_writes_were_refused(
+    codes, update_refused, taken_ids
+):
+    named = [{"C": "ConditionalCheckFailed", "N": "None"}[code] for code in codes]
+    item = {"Item": {"taskId": {"S": "t"}}} if update_refused else {}
+    error = cancelled(*named, **item)
+    assert isinstance(error, TransactionRefused)
+    assert (error.update_refused, error.taken_ids) == (update_refused, taken_ids)
+    assert error.current == ({"taskId": "t"} if update_refused else None)
+
+
+def test_a_transaction_with_too_large_an_item_is_never_sent_again():
+    error = cancelled("ValidationError", "None", "None", Message="Item size is too large")
+    assert (type(error), str(error)) == (ItemTooLarge, "Item size is too large")
+
+
+LACKS_INDEX = "table 'queue' lacks an index of the queue"
+OTHER_KEYS = "table 'queue' has other keys than a queue's table"
+
+
+@pytest.mark.parametrize(
+    ("message", "becomes", "told"),
+    [
+        ("Item size has exceeded the maximum allowed size", ItemTooLarge, "Item size has exceeded"),
+        ("Incorrect operand type for operator; operand type: S", UnfitAttribute, "Incorrect oper"),
+        ("Number overflow. Attempting to store", UnfitAttribute, "Number overflow"),
+        ("Attempting to store more than 38 significant digits", UnfitAttribute, "Attempting"),
+        ("The table does not have the specified index: due-index", QueueMisconfigured, LACKS_INDEX),
+        ("It doesn't have the index", QueueMisconfigured, LACKS_INDEX),
+        ("The provided key element does not match the schema", QueueMisconfigured, OTHER_KEYS),
+        ("Missing the key taskId in the item", QueueMisconfigured, OTHER_KEYS),
+        ("One of the required keys was not given a value", QueueMisconfigured, OTHER_KEYS),
+    ],
+)
+def test_what_dynamodb_calls_invalid_is_told_in_our_words(message, becomes, told):
+    found = understood("ValidationException", message)
+    assert type(found) is becomes
+    assert str(found).startswith(told)
+    assert message in str(found)
+
+
+def test_what_nobody_foresaw_is_not_understood_and_a_condition_brings_what_is_there():
+    for message in ("This is a size", "It would exceed", "An operand", "A type", "Else"):
+        assert understood("ValidationException", message) is None
+    assert understood("SomethingElse", "Item size has exceeded the bound") is None
+    for item, there in (({"taskId": {"S": "t"}}, {"taskId": "t"}), ({}, None)):
+        found = understood("ConditionalCheckFailedException", Item=item)
+        assert isinstance(found, ConditionFailed)
+        assert found.item == there
+
+
+def test_a_missing_table_and_a_missing_permission_are_told_with_their_remedy():
+    for code, told in (
+        (
+            "ResourceNotFoundException",
+            "there is no table 'queue' in region 'eu-west-1' of this account: check the table's "
+            "name, the region and the credentials",
+        ),
+        (
+            "AccessDeniedException",
+            "dynamodb:UpdateItem on table 'queue' is not permitted to this caller: grant it (no)",
+        ),
+    ):
+        found = understood(code)
+        assert (type(found), str(found)) == (QueueMisconfigured, told)
+
+
+def understood(code: str, message: str = "no", **more: Any) -> Exception | None:
+    told: Any = {"Error": {"Code": code, "Message": message}, **more}
+    error = ClientError(told, "UpdateItem")
+    return meaning(error, action="UpdateItem", table="queue", region="eu-west-1")
 
 
 @pytest.mark.parametrize(
