@@ -242,17 +242,12 @@ def test_what_nobody_foresaw_is_not_understood_and_a_condition_brings_what_is_th
 
 
 def test_a_missing_table_and_a_missing_permission_are_told_with_their_remedy():
-    for code, told in (
-        (
-            "ResourceNotFoundException",
-            "there is no table 'queue' in region 'eu-west-1' of this account: check the table's "
-            "name, the region and the credentials",
-        ),
-        (
-            "AccessDeniedException",
-            "dynamodb:UpdateItem on table 'queue' is not permitted to this caller: grant it (no)",
-        ),
-    ):
+    no_table = (
+        "there is no table 'queue' in region 'eu-west-1' of this account: check the table's name, "
+        "the region and the credentials"
+    )
+    denied = "dynamodb:UpdateItem on table 'queue' is not permitted to this caller: grant it (no)"
+    for code, told in (("ResourceNotFoundException", no_table), ("AccessDeniedException", denied)):
         found = understood(code)
         assert (type(found), str(found)) == (QueueMisconfigured, told)
 

@@ -3,6 +3,10 @@
 import pytest
 from botocore.exceptions import ClientError
 
+from lifoq.basics.clock import CLOCK_OFF_AT_MOST
+from lifoq.ends.changes import WAKING
+from lifoq_localcloud.events.filters import passes
+
 TTL = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 
 
@@ -63,6 +67,9 @@ SHED = {
     "by another put, delayed": put_anew(old="DELAYED", new="PENDING"),
     "by a delayed put": put_anew(old="PENDING", new="DELAYED"),
     "by the sweep, at its deadline": record("REMOVE", old="PENDING", now=9),
+    "by a sweep whose clock is ahead, in the record's second": record(
+        "REMOVE", old="PENDING", now=9 - (int(CLOCK_OFF_AT_MOST) + 1) / 60
+    ),
 }
 NOT_SHED = {
     "before the trigger was deployed": record("REMOVE", old="PENDING", who=TTL, now=2),
@@ -72,11 +79,21 @@ NOT_SHED = {
     "succeeded": record("REMOVE", old="SUCCESS", who=TTL),
     "taken": record("REMOVE", old="TAKEN", who=TTL),
     "deleted by an operator": record("REMOVE", old="PENDING"),
+    "deleted by an operator a second before that": record(
+        "REMOVE", old="PENDING", now=9 - (int(CLOCK_OFF_AT_MOST) + 2) / 60
+    ),
     "deleted by a user": record(
         "REMOVE", old="DELAYED", who={"type": "User", "principalId": "someone"}
     ),
     "claimed": record("MODIFY", old="PENDING", new="TAKEN"),
 }
+
+
+def test_lambda_passes_on_what_kicks_or_was_shed_and_no_step_of_a_worker():
+    of_workers = {name: QUIET[name] for name in ("a delayed task", "a claim", "a success")}
+    records = {name: one for name, one in (KICKS | SHED | of_workers).items() if "dynamodb" in one}
+    passed = {name for name, one in records.items() if passes(WAKING, one)}
+    assert passed == records.keys() - of_workers.keys()
 
 
 def test_what_waited_until_ttl_or_the_sweep_or_another_put_counts_as_shed_alone(

@@ -8,11 +8,13 @@ from unittest.mock import Mock
 import pytest
 from botocore.exceptions import ClientError
 
+from lifoq.ends.changes import ENDS, ends_with_token
 from lifoq.ends.end import MAX_RESULT_BYTES, End, Ending, end_of
 from lifoq.ends.step_functions import MAX_OUTPUT_BYTES, StepFunctions
 from lifoq.ends.topic import EventsTopic
 from lifoq.items.packed import Large, pack
 from lifoq.items.task_error import TaskError
+from lifoq_localcloud.events.filters import passes
 from tests.ends import TOKEN, TRACE, WAYS, failures, shed_at_its_deadline, shed_by_ttl, success
 
 
@@ -37,6 +39,13 @@ def test_each_end_is_told_once_and_nothing_else(way):
     told = messages(*(record for record, _ in way.ends))
     assert [event["status"] for event in told] == [ending for _, ending in way.ends]
     assert [event["id"] for event in told] == [record["eventID"] for record, _ in way.ends]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_filters_let_each_end_pass_and_where_a_token_is_wanted_those_with_one(way):
+    for one, _ in way().ends:
+        had_token = "taskToken" in one["dynamodb"]["OldImage"]
+        assert (passes(ENDS, one), passes(ends_with_token(), one)) == (True, had_token)
 
 
 def test_a_success_is_told_with_its_times_and_result():
