@@ -43,7 +43,8 @@ def test_the_largest_backlog_is_found_in_steps(seed, monkeypatch):
     looks = 0
     cells = peak.cells(buckets, span)
     while not cells.are_moments:
-        looks += 1
+        looks, number = looks + 1, len(cells.begins)
+        assert cells.parts == cells.width or number * cells.parts <= max(16, 2 * number)
         seen = [peak.count_events(share, cells, as_of=span.as_of) for share in shares]
         cells = peak.narrow(cells, peak.add_events(seen))
 

@@ -271,6 +271,20 @@ def test_a_worker_that_has_just_begun_does_not_believe_its_clock_by_more_than_it
     assert starts(fleet.restarted(1), shown)
 
 
+def test_a_type_that_gains_or_loses_its_rate_goes_on_with_the_slots_that_there_are(store):
+    fleet, only_one = Fleet(store, 0.0), KeyLimit(per_key=1)
+    (worker,) = fleet.workers
+    one_at_a_time = LIMITS["a rate, one at a time"]
+    assert starts(worker, put(store, "t"), only_one)
+    held = worker.claim(put(store, "u"), key_limit=only_one, lease=30)
+    store.succeed(held.task, "1")
+    shown = put(store, "v")
+    assert starts(worker, shown, one_at_a_time), "nothing tells of a start"
+    assert not starts(worker, put(store, "w"), one_at_a_time)
+    store.succeed(worker.claim(put(store, "x"), key_limit=only_one, lease=30).task, "1")
+    assert starts(fleet.restarted(0), put(store, "y"), only_one), "though one has just started"
+
+
 @on_dynamodb_too
 def test_one_at_a_time_holds_beside_the_rate(store):
     limit = LIMITS["a rate, one at a time"]

@@ -452,6 +452,16 @@ def test_targets_are_read_as_they_were_written_and_have_the_terms_of_types_in_co
     assert registry.get("a").timeout == 7
 
 
+def test_a_registered_url_is_sent_the_secret_that_aws_keeps(downstream, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", downstream.url.partition("/work")[0])
+    downstream.body, registry = b'{"SecretString": "p-a-s-s-w-o-r-d"}', Registry()
+    register(registry, {"a": to(downstream, secret_headers={"Authorization": "shop"})})
+    registry.get("a").handler(None, context())
+    asked, sent = downstream.requests
+    assert json.loads(asked.body) == {"SecretId": "shop"}
+    assert sent.headers["Authorization"] == "p-a-s-s-w-o-r-d"
+
+
 def test_a_function_that_fails_is_asked_once_an_attempt(downstream, monkeypatch):
     """The task's own attempts are what tries again."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", downstream.url.partition("/work")[0])
