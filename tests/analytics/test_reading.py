@@ -63,6 +63,16 @@ def test_bytes_that_are_no_text_cost_their_own_line_alone():
     assert (seen.observations.num_rows, seen.bad_lines.num_rows) == (1, 1)
 
 
+@pytest.mark.parametrize("damaged", [(), ("-1", "2147483648", "1.5", "9" * 30)])
+def test_a_number_is_read_from_0_to_the_most_that_is_possible_and_any_other_is_none(damaged):
+    numbers = ["0", "1", "2147483647", *damaged]
+    lines = [full_line(item(f"t{number}", "PENDING")) for number in numbers]
+    for line, number in zip(lines, numbers, strict=True):
+        line["Item"]["attempts"] = {"N": number}
+    found = observed(*lines, full=60).observations["attempts"].to_pylist()
+    assert found == [0, 1, 2**31 - 1, *[None for _ in damaged]]
+
+
 def test_a_task_of_spark_whose_pieces_end_early_writes_nothing(tmp_path, monkeypatch, report):
     Exporter(root=tmp_path / "exports").full(_tasks(1, 2), at=at(60))
     records = passes.Reading.records

@@ -6,10 +6,12 @@ from unittest import mock
 
 import pytest
 
+from lifoq.api import answers
 from lifoq.basics import jsontext
 from lifoq.errors import DamagedTask, InvalidInput, QueueMisconfigured, StoreUnavailable
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.task import NewTask
+from lifoq.store.puts import PutOutcome
 from lifoq.store.store import Store
 from lifoq.testing.hosts import START
 from tests.contract.test_store import BOOM, SECOND, TOKEN, claim, pending, put
@@ -262,3 +264,17 @@ def test_bad_input_is_refused_with_a_sentence_and_nothing_is_written(store, term
         store.put(NewTask(**{"task_type": "a", **terms}))
     assert pending(store) == []
     assert store.due(limit=1)[0] == []
+
+
+def test_a_put_of_several_that_failed_is_told_with_its_error_where_that_is_the_queues_own(store):
+    gone, foreign = StoreUnavailable("no answer"), OSError("at /home/ada")
+    task = store.put(NewTask(task_type="a", task_id="t"))
+    told = {"type": "StoreUnavailable", "message": "no answer"}
+    now = store.now()
+    for put, expected in (
+        (PutOutcome(task=None, error=gone), {"error": told}),
+        (PutOutcome(task=None, error=foreign), {"error": {"type": "Unconfirmed"}}),
+        (PutOutcome(task=None), {"error": {"type": "Unconfirmed"}}),
+        (PutOutcome(task=task), {"task": answers.summary(task, now=now), "created": False}),
+    ):
+        assert answers.outcome(put, now=now) == expected
