@@ -8,6 +8,8 @@ from functools import cache
 from typing import Any
 
 import boto3
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from botocore.credentials import Credentials
 
@@ -101,3 +103,14 @@ def test_s3_is_reached_with_what_boto3_finds_as_long_as_that_holds(bucket, monke
         found.access_key = key
         storage.write("s3://exports/x", b"text")
     assert made == ["first", "refreshed"]
+
+
+def test_words_are_written_once_and_numbers_as_they_are(tmp_path):
+    path = str(tmp_path / "a folder" / "part.parquet")
+    words, numbers = pa.array(["a", "b", "a"]).dictionary_encode(), [1, 2, 1]
+    table = pa.table({"words": words, "numbers": numbers})
+    storage.write_parquet(path, table)
+    group = pq.read_metadata(path).row_group(0)
+    assert [group.column(n).has_dictionary_page for n in range(2)] == [True, False]
+    assert storage.read_parquet(path) == table
+    assert storage.read_parquet(path, ["numbers"]).to_pydict() == {"numbers": numbers}

@@ -271,10 +271,10 @@ def test_a_put_of_several_that_failed_is_told_with_its_error_where_that_is_the_q
     task = store.put(NewTask(task_type="a", task_id="t"))
     told = {"type": "StoreUnavailable", "message": "no answer"}
     now = store.now()
-    for put, expected in (
+    for outcome, expected in (
         (PutOutcome(task=None, error=gone), {"error": told}),
         (PutOutcome(task=None, error=foreign), {"error": {"type": "Unconfirmed"}}),
         (PutOutcome(task=None), {"error": {"type": "Unconfirmed"}}),
         (PutOutcome(task=task), {"task": answers.summary(task, now=now), "created": False}),
     ):
-        assert answers.outcome(put, now=now) == expected
+        assert answers.outcome(outcome, now=now) == expected

@@ -222,7 +222,8 @@ def test_a_heartbeat_of_a_cancelled_task_says_so_and_keeps_its_lease(store, host
     host.advance(5)
     if by == "an operator":
         store.cancel("t")
-    with pytest.raises(Cancelled):
+    told = "^task 't' was cancelled while it ran: stop working on it$"
+    with pytest.raises(Cancelled, match=told):
         store.extend(task, lease=30)
     kept = store.get("t")
     assert (kept.cancel_asked, kept.lease_expires) == (START + 5 * SECOND, START + 35 * SECOND)
