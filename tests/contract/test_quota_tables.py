@@ -1,5 +1,6 @@
 """Quota tables: what limits over all workers promise."""
 
+from dataclasses import replace
 from itertools import count
 from typing import Any
 from unittest.mock import Mock
@@ -198,6 +199,31 @@ def test_what_shards_owe_goes_with_them_to_whoever_has_them_next(quota_tables, h
     assert take(quota_tables, "w2", Amount(0, 40), shared=shared).tokens == -200
     host.advance(1)  # the free shards pay for themselves meanwhile
     assert take(quota_tables, "w3", Amount(0, 60), shared=shared).tokens == pytest.approx(-240)
+
+
+def test_all_that_a_single_shard_owes_goes_with_it(quota_tables):
+    one_shard = SharedLimit(rate=1.0)
+    take(quota_tables, "w1", ALL, shared=one_shard)
+    take(quota_tables, "w1", NONE, keeps=NONE, returns=-5, shared=one_shard)
+    assert take(quota_tables, "w2", ALL, shared=one_shard).tokens == -5
+
+
+def test_shards_bring_back_no_more_tokens_than_they_have_room_for(quota_tables):
+    shared = SharedLimit(rate=100.0)
+    for worker, shards in (("w1", 40), ("w2", 60)):
+        assert take(quota_tables, worker, Amount(0, shards), shared=shared).tokens == shards
+    take(quota_tables, "w2", NONE, keeps=NONE, shared=shared)
+    take(quota_tables, "w1", NONE, keeps=Amount(0, 20), returns=1_000, shared=shared)
+    found = take(quota_tables, "w3", Amount(0, 80), shared=shared)
+    assert (found.has.shards, found.tokens) == (80, 20)
+
+
+def test_a_heavy_task_needs_as_many_shards_as_can_owe_its_weight():
+    minute = SharedLimit(rate=1_500.0, unit="tokens", most_owed=15_000)
+    weights = {1: 1, 15: 1, 16: 2, 15_000: 1_000, 50_000: 1_000}
+    assert {weight: minute.shards_for(weight) for weight in weights} == weights
+    for without in ({"rate": None}, {"unit": None}):
+        assert replace(minute, **without).shards_for(15) == 0
 
 
 def test_a_quota_table_tells_of_its_limit_and_of_what_the_next_tasks_need(quota_tables, store):
