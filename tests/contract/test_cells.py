@@ -170,11 +170,13 @@ def test_cells_answer_each_call_as_one_queue_does(cells, host):
     assert {cells.home(f"t{n}").store.table.name for n in range(12)} == set(NAMES)
 
 
-def test_a_task_that_runs_is_left_alone_by_cells_as_well(cells):
+def test_a_task_that_runs_is_cancelled_or_left_alone_by_cells_as_well(cells):
     cells.put("a", task_id="t")
     cells.home("t").store.claim("t", claim_id="c", lease=30)
     with pytest.raises(WrongStatus):
         cells.cancel("t", running=False)
+    assert cells.get("t").cancel_asked is None
+    assert cells.cancel("t").cancel_asked is not None
 
 
 def test_the_limit_of_a_redrive_holds_over_all_cells(cells):
