@@ -88,7 +88,9 @@ def tasks(store: Store, task_type: str | None, limits: "SharedLimits | None") ->
     now = store.now()
     notes = _Notes.read(store, task_type, None, limits)
     reasons = (*_of_queue(store, notes, now), *_of_types(notes, task_type), *_told(notes, now))
-    number = _number(count, f"task{whose}", f"tasks{whose}")
+    number = f"tasks{whose} behind the {MOST_COUNTED:,} newest"
+    if count.value:
+        number = _number(count, f"task{whose}", f"tasks{whose}")
     waits = "waits" if count == Count(value=1, capped=False) else "wait"
     since = "" if oldest is None else f", the oldest for {_for(now, oldest)}"
     why = reasons[0].told(now) if reasons else _NOTHING_KNOWN
