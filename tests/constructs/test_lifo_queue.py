@@ -13,6 +13,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sns as sns
 from constructs import Construct
@@ -35,6 +36,7 @@ from lifoq_cdk import (
     QueueState,
     RecurringTask,
     TaskCode,
+    TaskEvents,
     with_lifoq,
 )
 from lifoq_cdk.task_code import VPC_ACCESS
@@ -144,9 +146,14 @@ class Application:
         shop = function(self.stack, "Shop")
         for _ in range(2):  # to grant again changes nothing
             self.large.grant_schedule(shop)
-        QueueGenerator(
-            self.stack, "Generator", queue=self.small, recurring=[RECURRING(if_exists="replace")]
+        nightly = RECURRING(
+            name="b",
+            schedule=scheduler.ScheduleExpression.cron(minute="0", hour="3"),
+            time_zone=cdk.TimeZone.EUROPE_BERLIN,
+            deadline=MINUTES(5),
         )
+        recurring = [RECURRING(if_exists="replace"), nightly]
+        QueueGenerator(self.stack, "Generator", queue=self.small, recurring=recurring)
         for name, retention in KEPT.items():
             QueueState(self.stack, name, large_payload_retention=retention)
         self.template = template_of(self.stack)
@@ -317,6 +324,8 @@ def test_the_processor_gets_what_task_code_needs_and_nobody_else_may_do_it(templ
     needed = {"s3:GetObject", "secretsmanager:GetSecretValue", "lambda:InvokeFunction"}
     needed |= {*VPC_ACCESS}
     assert needed <= actions(template, "NeedingProcessTasksFunctionRole")
+    assert RESIZE in str(resources(template, "AWS::IAM::Policy", "NeedingProcessTasksFunctionRole"))
+    assert len(processor["VpcConfig"]["SecurityGroupIds"]) == 1
     assert not needed & actions(template, "NeedingSweepFunctionRole")
     (role,) = resources(template, "AWS::IAM::Role", "NeedingProcessTasksFunctionRole")
     assert "ReadOnlyAccess" in json.dumps(role["ManagedPolicyArns"])
@@ -372,6 +381,8 @@ MANY = [
 ]
 MINUTES, SECONDS = cdk.Duration.minutes, cdk.Duration.seconds
 LOAD = partial(Load, task_type="a", tasks_per_second=5)
+BURST = partial(LOAD, profile="burst", peak_tasks_per_second=5, period=SECONDS(8))
+IMAGE = lambda_.Code.from_asset_image(".")
 
 
 @pytest.mark.parametrize(
@@ -379,11 +390,27 @@ LOAD = partial(Load, task_type="a", tasks_per_second=5)
     [
         (partial(TaskCode, TASKS, environment={"AWS_REGION": "x"}), "AWS_REGION.*rename"),
         (partial(TaskCode, TASKS, environment={"\ud800": "x"}), r"environment='\\ud800'.*digits"),
-        (partial(TaskCode, lambda_.Code.from_asset_image(".")), "module"),
+        (partial(TaskCode, TASKS, secrets={"LIFOQ_X": None}), "LIFOQ_X.*rename"),
+        (
+            partial(TaskCode, TASKS, secrets={"SIZE": None}, environment={"SIZE": "1"}),
+            "secrets='SIZE': is in environment, too",
+        ),
+        (partial(TaskCode, TASKS, targets={"": TARGETS["resize"]}), "targets=''"),
+        (partial(TaskCode, IMAGE), "module=None: must be given"),
+        (partial(TaskCode, IMAGE, module="a", layers=[LAYER]), "layers=1: cannot be added to a c"),
         (partial(LOAD, profile="sine"), "needs peak_tasks_per_second and per"),
         (partial(LOAD, peak_tasks_per_second=9), "nothing to the profile 'con"),
         (partial(LOAD, tasks_per_second=0), "tasks_per_second=0: must be a number per second"),
         (partial(LOAD, seconds=61), "a minute at the most"),
+        (partial(LOAD, seconds=0), "seconds=0: must be"),
+        (partial(LOAD, payload=[math.nan]), "payload"),
+        (partial(LOAD, profile="flat"), "profile='flat': must be one of constant, burst, sine"),
+        (partial(LOAD, period=SECONDS(9)), "nothing to the profile 'con"),
+        (partial(BURST, period=None), "needs peak_tasks_per_second and per"),
+        (partial(BURST, peak_tasks_per_second=None), "needs peak_tasks_per_second and per"),
+        (partial(BURST, peak_tasks_per_second=4), r"=4: is below tasks_per_second \(5\): swap"),
+        (partial(BURST, peak_tasks_per_second=math.inf), "peak_tasks_per_second=inf: must be"),
+        (partial(TaskEvents, topic=False), "tell nobody: set topic"),
         (partial(RECURRING, schedule="hourly"), "schedule='hourly': must be rate"),
         (partial(RECURRING, time_zone="Europe/Berln"), "no time zone: did you mean Europe/Berlin"),
         (partial(RECURRING, payload=[math.nan]), "payload"),
@@ -406,14 +433,28 @@ def test_the_newest_run_of_a_recurring_task_that_replaces_counts_by_one_id(templ
     assert "dynamodb:UpdateItem" in str(may)
 
 
+def test_a_recurring_task_is_tried_for_as_long_as_it_may_wait_at_the_time_of_its_zone(template):
+    zones = {
+        "a": ("rate(1 hour)", "Etc/UTC", 3600),
+        "b": ("cron(0 3 * * ? *)", "Europe/Berlin", 300),
+    }
+    for name, found in zones.items():
+        (one,) = resources(template, "AWS::Scheduler::Schedule", f"GeneratorSchedule{name}")
+        age = one["Target"]["RetryPolicy"]["MaximumEventAgeInSeconds"]
+        assert (one["ScheduleExpression"], one["ScheduleExpressionTimezone"], age) == found
+        assert one["State"] == "ENABLED"
+
+
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
         ({"tasks": HERE}, "__init__"),
-        ({"window": MINUTES(15)}, "window.*885"),
+        ({"window": SECONDS(826)}, "window.*885"),
         ({"sweep_interval": SECONDS(90)}, "sweep_interval.*whole minutes"),
+        ({"sweep_interval": MINUTES(61)}, "sweep_interval.*whole minutes, 1 to 60"),
         ({"heartbeat": SECONDS(16)}, "heartbeat=16.*half the lease of 30 s"),
         ({"success_retention": SECONDS(29)}, "success_retention=29.*lease of 30 s"),
+        ({"failure_retention": SECONDS(29)}, "failure_retention=29.*lease of 30 s"),
         (
             {"adaptive_threshold": MINUTES(5), "deadline": MINUTES(5)},
             "adaptive_threshold=300.*deadline of 300 s.*lower it",
@@ -424,8 +465,8 @@ def test_the_newest_run_of_a_recurring_task_that_replaces_counts_by_one_id(templ
         ),
         ({"queue_name": "a/b"}, "queue name.*letters"),
         (
-            {"kicks": AsyncInvocation(max_event_age=MINUTES(1), retry_attempts=1)},
-            "max_event_age.*raise it",
+            {"kicks": AsyncInvocation(max_event_age=SECONDS(194), retry_attempts=1)},
+            "max_event_age.*raise it to at least 195 s",
         ),
         (
             {"targets": {"a": HttpsTarget(url="https://shop.example", timeout=61)}},
@@ -444,6 +485,34 @@ def test_the_newest_run_of_a_recurring_task_that_replaces_counts_by_one_id(templ
 def test_a_queue_that_could_not_work_is_refused(aside, settings, sentence):
     with pytest.raises(InvalidInput, match=sentence):
         LifoQueue(aside, "Queue", **{"tasks": TASKS, **settings})
+
+
+def test_what_just_fits_is_taken(aside):
+    queue = LifoQueue(
+        aside,
+        "Queue",
+        tasks=TASKS,
+        deadline=MINUTES(1),
+        window=SECONDS(825),
+        sweep_interval=MINUTES(60),
+        heartbeat=SECONDS(15),
+        success_retention=SECONDS(30),
+        failure_retention=SECONDS(30),
+        kicks=AsyncInvocation(max_event_age=SECONDS(960), retry_attempts=1),
+        targets={"a": HttpsTarget(url="https://shop.example", timeout=60)},
+    )
+    fits = [RECURRING(deadline=MINUTES(1), head_start=MINUTES(1))]
+    QueueGenerator(aside, "Generator", queue=queue, recurring=fits, load=BURST(seconds=60))
+    assert queue.sweep_minutes == 60
+    assert queue.worker.window == 825
+
+
+def test_a_bucket_that_forgets_payloads_before_their_tasks_is_refused(aside):
+    days = math.ceil(Lifetimes().of_objects / 86_400)
+    state = QueueState(aside, "State", large_payload_retention=cdk.Duration.days(days - 1))
+    sentence = f"large_payload_retention='{days - 1} days': .* at least {days} days"
+    with pytest.raises(InvalidInput, match=sentence):
+        LifoQueue(aside, "Queue", tasks=TASKS, state=state)
 
 
 def test_what_does_not_go_with_the_queue_is_refused(aside):

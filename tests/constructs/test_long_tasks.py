@@ -7,6 +7,8 @@ from typing import Any, Final
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
 
 import lifoq
 from lifoq import InvalidInput
@@ -23,6 +25,15 @@ SCALING = WorkerScaling(
 )
 
 
+OWN: Final[dict[str, Any]] = {
+    "module": "team.videos",
+    "protection": cdk.Duration.hours(1),
+    "architecture": lambda_.Architecture.X86_64,
+    "assign_public_ip": True,
+    "environment": {"SIZE": "640"},
+}
+
+
 @pytest.fixture(scope="module")
 def templates(tmp_path_factory) -> tuple[Template, Template]:
     """One group in a network that is made for it, and of two in a network of one's own."""
@@ -33,8 +44,8 @@ def templates(tmp_path_factory) -> tuple[Template, Template]:
     LongTasks(stack, "Encoders", queue=queue, types=types, image=IMAGE, scaling=SCALING)
     queue = LifoQueue(other, "Queue", tasks=HERE / "thumbnails", types_elsewhere=["x"])
     vpc = cdk.aws_ec2.Vpc(other, "Mine", restrict_default_security_group=False)
-    for name in "AB":
-        LongTasks(other, name, queue=queue, types=[name], image=IMAGE, vpc=vpc)
+    for name, own in (("A", {}), ("B", OWN)):
+        LongTasks(other, name, queue=queue, types=[name], image=IMAGE, vpc=vpc, **own)
     return template_of(stack), template_of(other)
 
 
@@ -67,12 +78,14 @@ def test_the_service_goes_before_its_capacity_providers_do(template):
     assert ids["AWS::ECS::ClusterCapacityProviderAssociations"] in service["DependsOn"]
 
 
-def test_two_groups_share_no_type(aside, queue):
+def test_two_groups_share_no_type_and_no_name(aside, queue):
     """Who calls AWS may be said in their environment."""
     told = {"LIFOQ_AWS_CLIENT": "boto3"}
     LongTasks(aside, "A", queue=queue, types=["shared"], image=IMAGE, environment=told)
     with pytest.raises(InvalidInput, match="types='shared': is done by A already"):
         LongTasks(aside, "Again", queue=queue, types=["b", "shared"], image=IMAGE)
+    with pytest.raises(InvalidInput, match="construct_id='A': names a group already"):
+        LongTasks(Construct(aside, "Beside"), "A", queue=queue, types=["c"], image=IMAGE)
 
 
 def test_each_of_two_groups_is_measured_in_a_network_of_ones_own(templates):
@@ -85,9 +98,27 @@ def test_each_of_two_groups_is_measured_in_a_network_of_ones_own(templates):
     for one in resources(template, "AWS::ECS::TaskDefinition"):
         (container,) = one["ContainerDefinitions"]
         assert f"--release={lifoq.__version__}" in container["Command"]
-    for service in resources(template, "AWS::ECS::Service"):
-        network = service["NetworkConfiguration"]["AwsvpcConfiguration"]
-        assert network["AssignPublicIp"] == "DISABLED"
+
+
+def test_what_a_group_is_told_takes_the_place_of_what_it_has_by_itself(templates):
+    found = []
+    for name in "AB":
+        (task,) = resources(templates[1], "AWS::ECS::TaskDefinition", name)
+        (service,) = resources(templates[1], "AWS::ECS::Service", name)
+        (container,) = task["ContainerDefinitions"]
+        _, module, _, _, _, protection, *_ = container["Command"]
+        found.append(
+            (
+                *(module, protection, task["RuntimePlatform"]["CpuArchitecture"]),
+                service["NetworkConfiguration"]["AwsvpcConfiguration"]["AssignPublicIp"],
+                {"Name": "SIZE", "Value": "640"} in container["Environment"],
+                *(one["CapacityProvider"] for one in service["CapacityProviderStrategy"]),
+            )
+        )
+    assert found == [
+        ("--tasks=thumbnails", "--protect=7200s", "ARM64", "DISABLED", False, "FARGATE"),
+        ("--tasks=team.videos", "--protect=3600s", "X86_64", "ENABLED", True, "FARGATE"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +126,11 @@ def test_each_of_two_groups_is_measured_in_a_network_of_ones_own(templates):
     [
         ({"types": "video.encode"}, "types=.* must be a list"),
         ({"grace": cdk.Duration.minutes(3)}, "grace='3 minutes': is longer than ECS allows"),
+        ({"types": []}, "types=.* must be a list"),
+        ({"types": ["a", ""]}, "types=''"),
+        ({"protection": cdk.Duration.hours(49)}, "protection=.* longer than ECS allows, 2 days"),
         ({"environment": {"LIFOQ_WORKER": "{}"}}, "must not begin with LIFOQ_"),
+        ({"secrets": {"AWS_KEY": None}}, "must not begin with .*AWS_"),
     ],
 )
 def test_what_cannot_work_is_refused(aside, queue, props, sentence):
@@ -108,11 +143,15 @@ def test_what_cannot_work_is_refused(aside, queue, props, sentence):
     [
         ({"max_workers": 2, "min_workers": 3}, "max_workers=2: is less than min_workers"),
         ({"in_flight": 4, "backlog_per_worker": 3}, "backlog_per_worker=3: is less than"),
+        ({"min_workers": -1}, "min_workers=-1: must be"),
+        ({"max_workers": 0}, "max_workers=0: must be"),
+        ({"in_flight": 0}, "in_flight=0: must be"),
     ],
 )
 def test_a_scaling_that_cannot_work_is_refused(scaling, sentence):
     with pytest.raises(InvalidInput, match=sentence):
         WorkerScaling(**scaling)
+    assert WorkerScaling(min_workers=2, max_workers=2, in_flight=3, backlog_per_worker=3)
 
 
 @pytest.mark.parametrize("most", [1, 7, 20, 33, 500])

@@ -191,6 +191,20 @@ def test_a_wait_that_is_over_leaves_time_to_show_the_task_as_it_is(api, queue, c
         wait.assert_called_once_with("a", timeout=waits)
 
 
+def test_a_payload_that_fits_the_answer_is_in_it_and_a_larger_one_is_told_by_its_size(
+    api, monkeypatch
+):
+    queue = Queue.in_memory(large_payloads=True)
+    monkeypatch.setattr(api.function, "queue", queue)
+    most = 2 * 1024 * 1024
+    for size in (most, most + 1):
+        payload = "x" * (size - 2)  # within quotation marks
+        queue.put("greet", payload, task_id="a", if_exists="replace")
+        task = api.ask("GET", "/tasks/a")[1]
+        shown = (task["payload"], task.get("payloadBytes"))
+        assert shown == ((payload, None) if size == most else (None, size))
+
+
 def test_a_failed_task_is_listed_and_redriven_and_cancelled(api, queue):
     queue.put("fails", task_id="a")
     worked(queue)

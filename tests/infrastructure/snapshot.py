@@ -12,7 +12,7 @@ from tests.infrastructure.everything import plain
 
 FILE = Path(__file__).with_name("snapshot.txt")
 ELSEWHERE = re.compile(
-    r"AWS::(CDK|EC2|IAM::Role|Logs|SSM)|.*::(Dashboard|Permission|Route|TopicPolicy|QueuePolicy)$"
+    r"AWS::(CDK|EC2|IAM::Role|Logs)|.*::(Dashboard|Permission|Route|TopicPolicy|QueuePolicy)$"
 )
 """The CDK's own; and what the laws are about, or tests read as those do for whom it is."""
 NOISE = {
@@ -107,7 +107,7 @@ def _alarm(properties: dict[str, Any]) -> str:
 def _leaves(value: Any, name: str = "") -> Iterator[str]:
     """Each value with its own name: what is around it says itself."""
     match value:
-        case {"Name": own, "Value": one}:
+        case {"Name": own, "Value": one, **more} if not more:
             yield f"{own}={one}"
         case dict():
             for own, one in value.items():

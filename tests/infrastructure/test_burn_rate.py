@@ -149,6 +149,14 @@ def test_pairs_of_windows_ring_for_much_soon_and_for_little_late_and_the_hour_no
     assert Monitoring(templates["hour"]).rings_after(minutes) == hour
 
 
+def test_the_alarm_says_from_which_share_on_it_rings(templates):
+    for name, words in (
+        ("pairs", "Shed were more than 14.4 % in 1 hour, or 6 % in 6 hours. See"),
+        ("hour", "Shed were more than 6 % in 1 hour. See"),
+    ):
+        assert words in str(templates[name]["Resources"])
+
+
 def test_where_much_is_meant_to_be_shed_there_is_no_such_alarm(templates):
     for name in ("none", "noneofhour"):
         assert not [one for one in templates[name]["Resources"] if "BurnRate" in one]

@@ -26,6 +26,8 @@ from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.resou
 from moto.stepfunctions.parser.asl.jsonata import jsonata as moto_jsonata
 
 from lifoq_cdk.export_machine import ExportMachine
+from lifoq_cdk.limits import EXPORT_WINDOW_MINUTES
+from lifoq_cdk.spark_job import TIMEOUT_MINUTES
 from tests.localcloud.harness import eventually
 
 TABLE_ARN = "arn:aws:dynamodb:us-east-1:123456789012:table/tasks"
@@ -273,6 +275,16 @@ def test_what_fails_is_told_with_its_reason_a_report_when_it_has_failed_twice(
     assert told in message["Message"]
     assert "2026-11-20T09:00:00.000Z" in message["Message"]
     assert len(services.arguments_of("start_job_run")) == reports
+
+
+def test_a_report_waits_until_the_one_before_must_be_over_and_has_its_own_time_after_that():
+    """The one before began a window earlier."""
+    machine = MACHINE.definition()
+    busy, _ = machine["States"]["Report on the day"]["Retry"]
+    tries = range(busy["MaxAttempts"])
+    waits = sum(busy["IntervalSeconds"] * busy["BackoffRate"] ** number for number in tries)
+    longest = 60 * TIMEOUT_MINUTES
+    assert longest - 60 * min(EXPORT_WINDOW_MINUTES) <= waits < machine["TimeoutSeconds"] - longest
 
 
 def test_an_unknown_kind_exports_nothing_and_is_told_in_a_mail_that_sns_takes(services):

@@ -1,9 +1,11 @@
 """Commands that touch an account ask first, and explain what a newcomer runs into."""
 
 import json
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import boto3
 import click
@@ -100,7 +102,9 @@ def test_deploying_to_a_protected_stage_asks_first(cli, tmp_path):
 def test_deploying_elsewhere_asks_nothing_and_passes_options_on(cli, tmp_path):
     assert run("deploy", "dev", "--", "--profile", "team")[0] == 0
     place = f"--output={tmp_path / 'dev'}"
-    assert cli.given == [("deploy", "--all", "-c", "stage=dev", place, "--profile", "team")]
+    assert run("deploy", "dev", "--yes")[0] == 0
+    command = ("deploy", "--all", "-c", "stage=dev", place)
+    assert cli.given == [(*command, "--profile", "team"), (*command, "--require-approval=never")]
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -207,6 +211,20 @@ def test_a_pause_that_cannot_be_asked_for_stops_the_deployment(cli):
 
     assert (status, cli.given) == (1, [])
     assert "there is no SSM parameter /lifoq/dev/queue" in output
+
+
+@pytest.mark.usefixtures("dev")
+def test_a_deployment_that_fails_has_the_status_of_the_cdk_and_deletes_nothing(
+    monkeypatch, tmp_path
+):
+    """Nor does one whose assembly lies elsewhere."""
+    monkeypatch.setattr(operate, "ASSEMBLIES", tmp_path)
+    stack("lifoq-dev-analytics")
+    before = stacks()
+    for status in (3, 0):
+        monkeypatch.setattr(subprocess, "run", Mock(return_value=Mock(returncode=status)))
+        assert run("deploy", "dev", "--yes")[0] == status
+    assert stacks() == before
 
 
 def test_a_missing_cli_is_one_sentence(monkeypatch, tmp_path):

@@ -129,10 +129,29 @@ def test_a_stage_has_nothing_of_what_it_did_not_ask_for(prod):
         assert word not in text
 
 
-def test_windows_are_scheduled_a_little_after_their_end():
+def test_windows_of_an_hour_or_another_length_are_scheduled_a_little_after_their_end(prod):
     assert window_expression(15) == "cron(10/15 * * * ? *)"
     assert window_expression(60) == "cron(10 0/1 * * ? *)"
     assert window_expression(1440) == "cron(10 0 * * ? *)"
+    hourly = prod.resource("analytics", "AWS::Scheduler::Schedule", "WindowSchedule")
+    assert hourly["Properties"]["ScheduleExpression"] == window_expression(60)
+
+
+def test_a_stage_exports_what_others_may_import_whether_one_imports_it_or_not(prod, dev):
+    """CloudFormation refuses to drop an export in use. ``dev`` has no reports, which import."""
+    assert "analytics" in prod.templates.keys() - dev.templates.keys()
+    exported = [one.templates["state"]["Outputs"].keys() for one in (prod, dev)]
+    assert exported[0] == exported[1]
+
+
+def test_each_resource_of_a_stage_bears_its_tags(everything):
+    own = {"application": "lifoq", "stage": "prod", "team": "pictures"}
+    for name, one in everything.all_resources():
+        tags = one.get("Properties", {}).get("Tags", {})
+        if isinstance(tags, list):
+            tags = {tag["Key"]: tag["Value"] for tag in tags}
+        if tags or one["Type"] in HOLD_DATA:
+            assert own.items() <= tags.items(), name
 
 
 # Functions
@@ -162,6 +181,14 @@ def test_what_writes_logs_by_itself_has_groups_that_forget(everything):
     machine = "/aws/vendedlogs/states/lifoq/prod/exports"
     names = {group["Properties"]["LogGroupName"] for group in groups}
     assert names == {f"{prefix}/error", f"{prefix}/output", machine}
+
+
+def test_the_report_runs_after_its_role_may_do_something_and_its_logs_are_there(everything):
+    """Glue would make groups that keep everything for ever."""
+    analytics = everything.templates["analytics"]["Resources"]
+    of_job = {name for name in analytics if re.match("Report(Role|ErrorLogs|OutputLogs)", name)}
+    job = everything.resource("analytics", "AWS::Glue::Job", "ReportJob")
+    assert {*job["DependsOn"]} == of_job
 
 
 WITH_A_WAY_OUT = {
@@ -277,6 +304,19 @@ def test_no_role_may_do_everything_to_something_or_something_to_everything(every
         assert "ManagedPolicyArns" not in resource.get("Properties", {}), logical_id
 
 
+def test_no_service_borrows_a_role_for_a_resource_of_another_account(everything):
+    """But for Lambda and ECS, which pass a role on to nobody."""
+    for logical_id, resource in everything.all_resources():
+        if resource["Type"] == "AWS::IAM::Role":
+            (lets_in,) = resource["Properties"]["AssumeRolePolicyDocument"]["Statement"]
+            if lets_in["Principal"]["Service"] not in (
+                "lambda.amazonaws.com",
+                "ecs-tasks.amazonaws.com",
+            ):
+                account = {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}
+                assert lets_in["Condition"] == {"StringEquals": account}, logical_id
+
+
 def test_nobody_may_change_the_table_and_the_sweep_alone_may_delete_tasks(everything, prod):
     """And that only where somebody waits to be told of those that were shed."""
 
@@ -337,6 +377,9 @@ def test_a_key_of_ones_own_encrypts_everything_that_holds_data(everything):
     }
     for logical_id, resource in everything.all_resources():
         value: Any = resource.get("Properties")
+        if resource["Type"] == "AWS::S3::Bucket":  # else each object has a call of KMS's
+            (rule,) = value["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+            assert rule["BucketKeyEnabled"]
         for step in encrypted.get(resource["Type"], ()):
             value = value[step]
         assert value, logical_id
@@ -430,12 +473,13 @@ def test_cdk_nag_finds_nothing_in_a_queue_whose_task_code_lies_in_a_vpc():
 
 
 def test_what_cdk_nag_finds_in_what_others_add_stops_the_synthesis():
-    cats = iam.PolicyStatement(actions=["s3:GetObject"], resources=["arn:aws:s3:::cats/*"])
-    found = r"IAM5\[Resource::arn:aws:s3:::cats/\*\]"
+    """Also a permission on everything, where no trace needs one."""
+    cats = iam.PolicyStatement(actions=["s3:GetObject"], resources=["arn:aws:s3:::cats/*", "*"])
+    found = r"(?s)IAM5\[Resource::\*\].*IAM5\[Resource::arn:aws:s3:::cats/\*\]"
 
     with pytest.raises(RuntimeError, match=found) as refused:
         synthesized(a_stage(tasks=task_code(initial_policy=[cats])))
-    assert str(refused.value).count("Acknowledge with") == 1
+    assert str(refused.value).count("Acknowledge with") == 2
 
 
 # What is refused
