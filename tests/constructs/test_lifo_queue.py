@@ -66,6 +66,10 @@ GRANTS = {
 }
 """Actions that each allows on the table, and on objects of the bucket."""
 KEPT = {"LongKept": cdk.Duration.days(400), "ShortKept": cdk.Duration.days(45), "NotKept": None}
+REPORTS_KEPT = {
+    "export_retention": cdk.Duration.days(7),
+    "report_retention": cdk.Duration.days(8),
+}
 RECURRING = partial(RecurringTask, name="a", task_type="a", schedule="rate(1 hour)")
 
 
@@ -155,7 +159,7 @@ class Application:
         recurring = [RECURRING(if_exists="replace"), nightly]
         QueueGenerator(self.stack, "Generator", queue=self.small, recurring=recurring)
         for name, retention in KEPT.items():
-            QueueState(self.stack, name, large_payload_retention=retention)
+            QueueState(self.stack, name, large_payload_retention=retention, **REPORTS_KEPT)
         self.template = template_of(self.stack)
         self.in_frankfurt = template_of(frankfurt)
 
@@ -451,6 +455,7 @@ def test_a_recurring_task_is_tried_for_as_long_as_it_may_wait_at_the_time_of_its
         ({"tasks": HERE}, "__init__"),
         ({"window": SECONDS(826)}, "window.*885"),
         ({"sweep_interval": SECONDS(90)}, "sweep_interval.*whole minutes"),
+        ({"sweep_interval": MINUTES(0)}, "sweep_interval.*whole minutes, 1 to 60"),
         ({"sweep_interval": MINUTES(61)}, "sweep_interval.*whole minutes, 1 to 60"),
         ({"heartbeat": SECONDS(16)}, "heartbeat=16.*half the lease of 30 s"),
         ({"success_retention": SECONDS(29)}, "success_retention=29.*lease of 30 s"),
@@ -564,5 +569,9 @@ def test_no_object_is_forgotten_earlier_when_large_payloads_are_off_or_kept_for_
         (bucket,) = resources(template, "AWS::S3::Bucket", f"{name}LargePayloadBucket")
         rules = bucket["LifecycleConfiguration"]["Rules"]
         found.append({one["Prefix"]: one["ExpirationInDays"] for one in rules if "Prefix" in one})
+        (bucket,) = resources(template, "AWS::S3::Bucket", f"{name}ExportBucket")
+        rules = bucket["LifecycleConfiguration"]["Rules"]
+        kept = {one["Prefix"]: one["ExpirationInDays"] for one in rules if "Prefix" in one}
+        assert kept == {"exports": 7, "reports": 8}
     own = {f"{days}-days/": days for days in KEPT_DAYS}
     assert found == [{name: max(days, 400) for name, days in own.items()}, own, own]

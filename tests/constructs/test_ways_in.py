@@ -12,13 +12,14 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kinesis as kinesis
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_lambda_event_sources as event_sources
+from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 
 from lifoq.api.operations import OPERATIONS
 from lifoq.errors import InvalidInput
 from lifoq.ingest.mapping import IngestMapping
-from lifoq_cdk import LifoQueue, LongTasks, QueueApi, QueueIngest
+from lifoq_cdk import BrokerQueue, LifoQueue, LongTasks, QueueApi, QueueIngest
 from tests.constructs.application import HERE, app_in, resources, template_of
 
 GRANTS = {
@@ -26,6 +27,7 @@ GRANTS = {
     QueueApi.grant_read: {"GET/tasks/*", "GET/tasks", "GET/stats"},
     QueueApi.grant_operate: {"POST/tasks/*/cancel", "POST/tasks/*/redrive"},
 }
+ACTIVEMQ = "arn:aws:mq:eu-west-1:123456789012:broker:old:b-1"
 OPEN = ("Shop", "Partners")
 """APIs that let in everybody."""
 
@@ -44,7 +46,9 @@ def template(tmp_path_factory) -> dict[str, Any]:
     news = [sns.Topic(stack, "News")]
     replacing = IngestMapping(task_id="body.device", if_exists="'replace'")
     QueueIngest(stack, "Ingest", queue=queue, sources=news)
-    QueueIngest(stack, "Replacing", queue=queue, sources=news, mapping=replacing)
+    login = secretsmanager.Secret.from_secret_name_v2(stack, "Login", "broker/login")
+    broker = BrokerQueue(broker_arn=ACTIVEMQ, queue_name="orders", login=login, batch_size=7)
+    QueueIngest(stack, "Replacing", queue=queue, sources=[*news, broker], mapping=replacing)
 
     image = ecs.ContainerImage.from_registry("public.ecr.aws/pictures/encoders")
     QueueApi(beside, "BesideApi", queue=queue)
@@ -98,6 +102,14 @@ def test_only_messages_that_replace_tasks_need_to_change_them(template):
         assert ("dynamodb:UpdateItem" in policies) is may_change
 
 
+def test_a_queue_of_activemq_is_followed_by_its_login_alone(template):
+    (mapping,) = resources(template, "AWS::Lambda::EventSourceMapping", "Replacing")
+    assert (mapping["EventSourceArn"], mapping["Queues"]) == (ACTIVEMQ, ["orders"])
+    (access,) = mapping["SourceAccessConfigurations"]
+    assert (access["Type"], mapping["BatchSize"]) == ("BASIC_AUTH", 7)
+    assert "FunctionResponseTypes" not in mapping
+
+
 def test_what_is_no_message_or_cannot_be_put_in_time_is_refused(aside, queue):
     clicks = event_sources.KinesisEventSource(
         kinesis.Stream(aside, "Clicks"), starting_position=lambda_.StartingPosition.LATEST
@@ -112,6 +124,8 @@ def test_what_is_no_message_or_cannot_be_put_in_time_is_refused(aside, queue):
         QueueIngest(aside, "Clicking", queue=queue, sources=[clicks])
     with pytest.raises(InvalidInput, match="at most 100"):
         QueueIngest(aside, "Ordering", queue=queue, sources=[large])
+    with pytest.raises(InvalidInput, match=r"sources\[0\]='orders': is no queue, topic, rule"):
+        QueueIngest(aside, "Guessing", queue=queue, sources=["orders"])
 
 
 def test_a_mapping_that_is_no_expression_stops_the_synthesis():

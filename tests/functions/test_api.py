@@ -119,7 +119,8 @@ def test_many_are_put_with_an_outcome_each_unless_one_is_refused(api, queue):
 def test_tasks_are_in_the_trace_of_their_request_unless_they_name_their_own(api, queue):
     tasks = [{"type": "greet", "id": "a"}, {"type": "greet", "id": "b", "traceparent": OTHER_TRACE}]
     api.ask("POST", "/tasks/batch", {"tasks": tasks}, traceparent=TRACE)
-    assert [queue.get(one).traceparent for one in ("a", "b")] == [TRACE, OTHER_TRACE]
+    api.ask("POST", "/tasks", {"type": "greet", "id": "c"}, traceparent=TRACE)
+    assert [queue.get(one).traceparent for one in "abc"] == [TRACE, OTHER_TRACE, TRACE]
 
 
 def start(text: str) -> str:
@@ -253,11 +254,17 @@ def test_stats_tell_counts_and_ages(api, queue):
         ("AccessDeniedException", 500, "QueueMisconfigured", None),
     ],
 )
-def test_what_dynamodb_refuses_says_whether_to_ask_again(api, refusal, status, error, again):
+def test_what_dynamodb_refuses_says_whether_to_ask_again(
+    api, monkeypatch, refusal, status, error, again
+):
+    """What only an operator can mend is in the log."""
+    logged = mock.Mock()
+    monkeypatch.setattr(api.function.logger, "error", logged)
     strike(api.function.queue.store.table, refusal)
     found, answered, headers = api.ask("POST", "/tasks", {"type": "a"})
     assert (found, answered["error"]["type"]) == (status, error)
     assert headers.get("retry-after") == again
+    assert logged.called is (again is None)
 
 
 # The document

@@ -50,11 +50,14 @@ def test_a_sweep_of_an_empty_queue_sends_no_metric_unless_its_monitoring_is_deta
     assert metrics() == {metric: [0] for metric in (*gauges, *OF_A_SWEEP)}
 
 
-def test_each_count_and_each_gauge_of_a_sweep_is_a_metric_of_its_own(load, metrics):
+def test_each_count_and_each_gauge_of_a_sweep_is_a_metric_of_its_own(load, metrics, monkeypatch):
+    """And the log says which of them stopped at their cap."""
+
     def count(value):
         return Count(value=value, capped=False)
 
-    function = load("sweep")
+    function, logged = load("sweep"), []
+    monkeypatch.setattr(function.logger, "warning", lambda _, metrics: logged.append(metrics))
     function.emit(
         function.counts(SweepReport(leases_expired=1, failed=2, dead_lettered=4, promoted=8))
     )
@@ -66,13 +69,14 @@ def test_each_count_and_each_gauge_of_a_sweep_is_a_metric_of_its_own(load, metri
             shed_lately=count(1),
             delayed=count(8),
             taken=count(16),
-            failure=count(32),
+            failure=Count(value=32, capped=True),
             failed_lately=count(1),
             newest_waiting_seconds=0.5,
             oldest_waiting_seconds=64.5,
             deadline_seconds=3_600,
         )
     )
+    assert logged == [["TasksInFailure"]]
     importlib.import_module("lifoq_functions.measure").flush()
     assert metrics() == {
         "LeasesExpired": [1],

@@ -1,6 +1,7 @@
 """The decisions in the templates of a stage with everything switched on, to be read at a glance.
 ``python -m tests.infrastructure.snapshot`` writes them anew; the change is reviewed as code is."""
 
+import json
 import re
 import textwrap
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from tests.infrastructure.everything import plain
 
 FILE = Path(__file__).with_name("snapshot.txt")
 ELSEWHERE = re.compile(
-    r"AWS::(CDK|EC2|IAM::Role|Logs)|.*::(Dashboard|Permission|Route|TopicPolicy|QueuePolicy)$"
+    r"AWS::(CDK|EC2|IAM::Role|Logs)|.*::(Permission|Route|TopicPolicy|QueuePolicy)$"
 )
 """The CDK's own; and what the laws are about, or tests read as those do for whom it is."""
 NOISE = {
@@ -26,6 +27,7 @@ NOISE = {
 }
 """Left out, since laws judge it, or since it is executed."""
 SIGNS = {"GreaterThan": ">", "GreaterThanOrEqualTo": "≥", "LessThan": "<"}
+MINUTE = 60
 LONG = 60
 """Characters: a value that is longer is shown once."""
 
@@ -72,6 +74,9 @@ def _told(properties: dict[str, Any], long: set[str]) -> Iterator[str]:
     if "ComparisonOperator" in properties:
         yield _alarm(properties)
         return
+    if "DashboardBody" in properties:
+        yield from map(_widget, json.loads(properties["DashboardBody"])["widgets"])
+        return
     documents = [properties.pop(name, {}) for name in ("PolicyDocument", "KeyPolicy")]
     documents.append(properties.pop("ResourcePolicy", {}).get("PolicyDocument", {}))
     for one in (one for document in documents for one in document.get("Statement", ())):
@@ -102,6 +107,21 @@ def _alarm(properties: dict[str, Any]) -> str:
     unless = "" if missing == "notBreaching" else f", missing {missing}"
     times = properties["EvaluationPeriods"]
     return f"{sign} {properties['Threshold']}, {times} times{unless}: {text}"
+
+
+def _widget(widget: dict[str, Any]) -> str:
+    """Metrics of which a widget shows the same stand together, by their labels."""
+    said = widget["properties"]
+    place = f"{widget['width']} wide at {widget['x']}, {widget['y']}"
+    shown: dict[str, list[str]] = {}
+    for *metric, how in said.get("metrics", ()):
+        what = f"{how['stat']} of {metric[1]}" if metric else how["expression"]
+        label = how.get("label") or how["id"]
+        often = "" if how["period"] == MINUTE else f" in {how['period']} s"
+        shown.setdefault(what + often, []).append(label)
+    text = ", ".join(f"{what} ({', '.join(labels)})" for what, labels in shown.items())
+    bounds = " ".join(_leaves([said.get("annotations", {}), said.get("yAxis", {})]))
+    return f"{said.get('title') or said['markdown']}, {place}: {text} {bounds}".strip(" :")
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[str]:

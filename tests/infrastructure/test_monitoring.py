@@ -144,6 +144,8 @@ def test_there_is_one_alarm_for_each_reason_and_detailed_monitoring_adds_to_them
     assert found.keys() == reasons
     first = ("DeadLetters", "FunctionErrors", "UnknownTypes", "TableThrottled")
     assert {found[name]["Threshold"] for name in first} == {0}, "they ring at the first"
+    throttled = {one["Name"]: one["Value"] for one in found["TableThrottled"]["Dimensions"]}
+    assert throttled["Operation"] == "UpdateItem", "as a claim and an outcome are"
     more = {"Throttles", "DroppedEvents", "IteratorAge", *PARTS, "EventsLate"}
     in_detail = {
         name for name in alarms(everything, "queue") if not re.match("Api|Ingest|Encoders", name)
@@ -183,10 +185,12 @@ def test_one_dashboard_shows_a_line_for_each_queue_and_two_of_them_do_not_collid
         body = json.dumps(one).replace("\\", "")
         searched = re.findall(r"SEARCH\('{lifoq,service} MetricName=\"(\w+)\"', '(\w+)'\)", body)
         assert len(searched) == 12
-        for metric, statistic in searched:
-            assert statistic == {Unit.COUNT: "Sum", Unit.SECONDS: "p95"}[Metric(metric).unit] or (
-                Metric(metric).gauge and statistic == "Maximum"
-            )
+        for name, statistic in searched:
+            of_event = {Unit.COUNT: "Sum", Unit.SECONDS: "p95"}[Metric(name).unit]
+            assert statistic == ("Maximum" if Metric(name).gauge else of_event), name
+        places = re.findall(r'"width":(\d+),"height":\d+,"x":(\d+),"y":(\d+)', body)
+        assert [(int(width), int(x)) for width, x, _ in places] == [(8, 0), (8, 8), (8, 16)] * 4
+        assert body.count('"yAxis":{"left":{"min":0}}') == 12, "a difference would look larger"
 
 
 def test_the_dashboards_top_row_answers_whether_fresh_work_is_done(everything):
@@ -226,6 +230,8 @@ def test_saved_queries_are_there_for_each_stage(prod):
     }
     for one in found:
         assert len(one["Properties"]["LogGroupNames"]) == 3
+        _, _, name = one["Properties"]["Name"].split("/")
+        assert one["Properties"]["QueryString"].split("\n| ") == [*QUERIES[name]]
 
 
 def test_what_is_added_to_a_queue_is_on_the_dashboard_and_before_queries_and_doctor(everything):

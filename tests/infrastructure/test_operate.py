@@ -10,6 +10,7 @@ from unittest.mock import Mock
 import boto3
 import click
 import pytest
+from botocore.exceptions import WaiterError
 from click.testing import CliRunner
 from moto import mock_aws
 
@@ -225,6 +226,19 @@ def test_a_deployment_that_fails_has_the_status_of_the_cdk_and_deletes_nothing(
         monkeypatch.setattr(subprocess, "run", Mock(return_value=Mock(returncode=status)))
         assert run("deploy", "dev", "--yes")[0] == status
     assert stacks() == before
+
+
+@pytest.mark.parametrize("protected", [False, True])
+def test_a_stack_that_cannot_be_deleted_says_why(monkeypatch, *, protected):
+    aws = Mock()
+    aws.get_waiter.return_value.wait.side_effect = WaiterError("deleted", "failed", {})
+    events = [{}, {"ResourceStatusReason": "the bucket is not empty"}]
+    aws.describe_stack_events.return_value = {"StackEvents": events}
+    monkeypatch.setattr(operate.DeployedStage, "_cloudformation", aws)
+    found = {"StackName": "lifoq-dev-state", "EnableTerminationProtection": protected}
+    with pytest.raises(click.ClickException, match=r"dev-state could not .*: the bucket is not e"):
+        operate.DeployedStage("dev").delete(found)
+    assert aws.update_termination_protection.called is protected
 
 
 def test_a_missing_cli_is_one_sentence(monkeypatch, tmp_path):
