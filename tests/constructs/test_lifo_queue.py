@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import zipfile
 from functools import partial
 from pathlib import Path
@@ -40,6 +41,7 @@ from lifoq_cdk import (
     with_lifoq,
 )
 from lifoq_cdk.task_code import VPC_ACCESS
+from lifoq_project import asset
 from tests.constructs.application import HERE, app_in, resources, template_of
 
 TASKS = HERE / "thumbnails"
@@ -214,6 +216,8 @@ def test_the_code_of_a_function_of_ones_own_is_packaged_with_the_library(tmp_pat
 
     names = set(zipfile.ZipFile(package.path).namelist())
     assert {"uploads/handler.py", "lifoq/client/queue.py"} <= names
+    built = asset.build(TASKS)
+    assert TaskCode(built, module="thumbnails").package() is built
 
 
 def test_two_queues_of_one_stack_share_no_name(application, template):
@@ -275,17 +279,24 @@ def test_metrics_are_those_that_the_functions_emit_and_alarms_tell_a_topic_that_
     application, template
 ):
     queue = application.large
+    asked = {"period": MINUTES(5), "label": "mine"}
     for metric, name, statistic in (
-        (queue.metric_backlog(), Metric.TASKS_PENDING, "Maximum"),
-        (queue.metric_oldest_age(), Metric.OLDEST_WAITING_AGE, "Maximum"),
-        (queue.metric_newest_age(), Metric.NEWEST_WAITING_AGE, "Maximum"),
-        (queue.metric_shed(), Metric.TASKS_SHED, "Sum"),
-        (queue.metric_succeeded(), Metric.TASKS_SUCCEEDED, "Sum"),
-        (queue.metric_failed(), Metric.TASKS_FAILED, "Sum"),
-        (queue.metric(Metric.WAIT, statistic="p95"), Metric.WAIT, "p95"),
+        (queue.metric_backlog(**asked), Metric.TASKS_PENDING, "Maximum"),
+        (queue.metric_oldest_age(**asked), Metric.OLDEST_WAITING_AGE, "Maximum"),
+        (queue.metric_newest_age(**asked), Metric.NEWEST_WAITING_AGE, "Maximum"),
+        (queue.metric_shed(**asked), Metric.TASKS_SHED, "Sum"),
+        (queue.metric_succeeded(**asked), Metric.TASKS_SUCCEEDED, "Sum"),
+        (queue.metric_failed(**asked), Metric.TASKS_FAILED, "Sum"),
+        (queue.metric(Metric.WAIT, **asked), Metric.WAIT, "Maximum"),
+        (queue.metric(Metric.WAIT, statistic="p95", **asked), Metric.WAIT, "p95"),
     ):
         assert (metric.metric_name, metric.statistic) == (name.value, statistic)
+        assert (metric.period.to_minutes(), metric.label) == (5, "mine")
         assert metric.dimensions == {"service": "lifoq-thumbnails"}
+    assert queue.metric_backlog().period.to_minutes() == 1
+    share = queue.metric_begun_in_time(**asked)
+    assert (share.period.to_minutes(), share.label) == (5, "mine")
+    assert queue.metric_begun_in_time().period.to_minutes() == 60
     alarms = resources(template, "AWS::CloudWatch::Alarm", "Large")
     assert alarms
     assert all(alarm["AlarmActions"] == [PAGER] for alarm in alarms)
@@ -328,7 +339,9 @@ def test_the_processor_gets_what_task_code_needs_and_nobody_else_may_do_it(templ
     needed = {"s3:GetObject", "secretsmanager:GetSecretValue", "lambda:InvokeFunction"}
     needed |= {*VPC_ACCESS}
     assert needed <= actions(template, "NeedingProcessTasksFunctionRole")
-    assert RESIZE in str(resources(template, "AWS::IAM::Policy", "NeedingProcessTasksFunctionRole"))
+    policies = str(resources(template, "AWS::IAM::Policy", "NeedingProcessTasksFunctionRole"))
+    assert f"'{RESIZE}'" in policies
+    assert ":secret:shop/key-??????'" in policies
     assert len(processor["VpcConfig"]["SecurityGroupIds"]) == 1
     assert not needed & actions(template, "NeedingSweepFunctionRole")
     (role,) = resources(template, "AWS::IAM::Role", "NeedingProcessTasksFunctionRole")
@@ -510,6 +523,16 @@ def test_what_just_fits_is_taken(aside):
     QueueGenerator(aside, "Generator", queue=queue, recurring=fits, load=BURST(seconds=60))
     assert queue.sweep_minutes == 60
     assert queue.worker.window == 825
+
+
+def test_variables_are_taken_as_far_as_lambda_has_room_and_what_fills_it_is_named(aside):
+    function = LifoQueue(aside, "Queue", tasks=TASKS).processor
+    with pytest.raises(InvalidInput) as refused:
+        function.add_environment("NOTES", "x" * 4096)
+    beyond = int(re.search("has ([0-9,]+) bytes", str(refused.value))[1].replace(",", "")) - 4096
+    assert function.add_environment("NOTES", "x" * (4096 - beyond))
+    with pytest.raises(InvalidInput, match=r"has 4,097 .* all NOTES \(.*\), \w+ \(.*\), \w+ \(.*"):
+        function.add_environment("NOTES", "x" * (4097 - beyond))
 
 
 def test_a_bucket_that_forgets_payloads_before_their_tasks_is_refused(aside):

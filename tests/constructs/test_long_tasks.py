@@ -8,6 +8,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 import lifoq
@@ -30,6 +31,7 @@ OWN: Final[dict[str, Any]] = {
     "protection": cdk.Duration.hours(1),
     "architecture": lambda_.Architecture.X86_64,
     "assign_public_ip": True,
+    "ephemeral_storage_gib": 30,
     "environment": {"SIZE": "640"},
 }
 
@@ -44,8 +46,9 @@ def templates(tmp_path_factory) -> tuple[Template, Template]:
     LongTasks(stack, "Encoders", queue=queue, types=types, image=IMAGE, scaling=SCALING)
     queue = LifoQueue(other, "Queue", tasks=HERE / "thumbnails", types_elsewhere=["x"])
     vpc = cdk.aws_ec2.Vpc(other, "Mine", restrict_default_security_group=False)
-    for name, own in (("A", {}), ("B", OWN)):
-        LongTasks(other, name, queue=queue, types=[name], image=IMAGE, vpc=vpc, **own)
+    login = ecs.Secret.from_secrets_manager(secretsmanager.Secret(other, "Login"))
+    for name, own in (("A", {}), ("B", {**OWN, "secrets": {"LOGIN": login}})):
+        LongTasks(other, name, queue=queue, types=[name, name], image=IMAGE, vpc=vpc, **own)
     return template_of(stack), template_of(other)
 
 
@@ -111,13 +114,24 @@ def test_what_a_group_is_told_takes_the_place_of_what_it_has_by_itself(templates
             (
                 *(module, protection, task["RuntimePlatform"]["CpuArchitecture"]),
                 service["NetworkConfiguration"]["AwsvpcConfiguration"]["AssignPublicIp"],
+                task.get("EphemeralStorage", {}).get("SizeInGiB"),
                 {"Name": "SIZE", "Value": "640"} in container["Environment"],
+                [one["Name"] for one in container.get("Secrets", [])],
                 *(one["CapacityProvider"] for one in service["CapacityProviderStrategy"]),
             )
         )
     assert found == [
-        ("--tasks=thumbnails", "--protect=7200s", "ARM64", "DISABLED", False, "FARGATE"),
-        ("--tasks=team.videos", "--protect=3600s", "X86_64", "ENABLED", True, "FARGATE"),
+        ("--tasks=thumbnails", "--protect=7200s", "ARM64", "DISABLED", None, False, [], "FARGATE"),
+        (
+            "--tasks=team.videos",
+            "--protect=3600s",
+            "X86_64",
+            "ENABLED",
+            30,
+            True,
+            ["LOGIN"],
+            "FARGATE",
+        ),
     ]
 
 

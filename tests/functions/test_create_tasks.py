@@ -36,6 +36,7 @@ def test_load_is_made_at_its_pace_and_counted_as_far_as_it_could_be_put(
     load, context, queue, metrics, refusal
 ):
     event = {"taskType": "a", "load": {"tasksPerSecond": 100, "seconds": 0.5}}
+    context.get_remaining_time_in_millis = lambda: 5_500  # just enough, with five for the end
     function = load("create_tasks")
     if refusal:
         strike(function.store.table, refusal, after=2)

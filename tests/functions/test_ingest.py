@@ -256,6 +256,17 @@ def test_a_message_is_put_as_long_as_there_is_time_for_it(ingest, context, queue
     assert len(queue.peek(limit=100)) == 16
 
 
+@pytest.mark.parametrize(("left", "failed"), [(15_009, ["m1"]), (15_010, [])])
+def test_what_was_not_confirmed_is_tried_again_as_long_as_there_is_time_for_it(
+    striking, context, left, failed
+):
+    function, strike_puts = striking
+    function.PAUSES = (0.0, 0.01)
+    strike_puts(of="m1", times=1)
+    context.get_remaining_time_in_millis = lambda: left
+    assert ids_failed(function.handle(records("m1"), context)) == failed
+
+
 def test_what_was_not_confirmed_is_tried_again_behind_the_others(striking, context, queue):
     function, strike_puts = striking
     strike_puts(of="m1", times=2)

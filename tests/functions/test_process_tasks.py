@@ -20,6 +20,7 @@ from lifoq.targets.configured import encode
 from lifoq.targets.https import HttpsTarget
 from lifoq.worker.handlers.registry import REGISTRY
 from lifoq.worker.run import tally
+from lifoq_cdk.queries import QUERIES
 from tests.downstream import downstream
 from tests.fixtures import noise
 from tests.functions.conftest import WORKER
@@ -86,7 +87,10 @@ def test_what_task_code_logs_has_the_id_of_its_task(load, context, queue, caplog
 def test_a_run_knows_when_its_kick_was_sent_and_calls_the_next_where_tasks_remain(
     load, context, monkeypatch, trigger_topic, metrics
 ):
-    function = load("process_tasks")
+    """A saved query asks for what it says at its end."""
+    function, info = load("process_tasks"), Mock()
+    monkeypatch.setattr(function.logger, "info", info)
+    assert "filter message = 'run over'" in QUERIES["runs of the processor"]
     for event, sent, report, calls in (
         (SNS, 2_500_000, RunReport(claimed=1, remaining=True), 1),
         ("by hand", None, RunReport(remaining=True), 0),  # without progress
@@ -94,7 +98,9 @@ def test_a_run_knows_when_its_kick_was_sent_and_calls_the_next_where_tasks_remai
     ):
         run = Mock(return_value=report)
         monkeypatch.setattr(function.processor, "run", run)
-        assert function.handle(event, context)["remaining"] is report.remaining
+        answered = function.handle(event, context)
+        assert answered["remaining"] is report.remaining
+        info.assert_called_with("run over", extra=answered)
         assert (run.call_args.kwargs["woken_at"], run.call_args.kwargs["time_limit"]) == (sent, 60)
         assert len(trigger_topic.messages()) == calls
         assert metrics() == ({"TailCalls": [1]} if calls else {})

@@ -4,13 +4,14 @@ import importlib
 import json
 import time
 from dataclasses import replace
+from unittest.mock import Mock
 
 from lifoq import Count, NewTask, QueueStats, SweepReport
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.metrics import Metric
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
-from lifoq_cdk.queries import OF_A_SWEEP
+from lifoq_cdk.queries import OF_A_SWEEP, QUERIES
 from tests.functions.conftest import WORKER
 
 
@@ -30,7 +31,12 @@ def test_a_lost_kick_is_made_up_for_and_a_queue_that_stands_still_is_told(
     put(earlier(queue, 30), "t")
     sweep = load("sweep")
     monkeypatch.setattr(sweep.watch, "stalled", lambda *_: True)
-    assert sweep.handle({}, context)["Kicks"]
+    info = Mock()
+    monkeypatch.setattr(sweep.logger, "info", info)
+    answered = sweep.handle({}, context)
+    info.assert_called_once_with("swept", extra=answered)  # which a saved query asks for
+    assert "filter message = 'swept'" in QUERIES["what the sweep found"]
+    assert (answered["finished"], answered["Kicks"]) == (True, 1)
     assert len(processor_topic.messages()) == 1
     counted = metrics()
     assert [counted[name] for name in ("Kicks", "TasksPending", "Stalled")] == [[1.0]] * 3
