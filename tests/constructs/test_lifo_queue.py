@@ -152,6 +152,7 @@ class Application:
         shop = function(self.stack, "Shop")
         for _ in range(2):  # to grant again changes nothing
             self.large.grant_schedule(shop)
+        self.large.grant_schedule(iam.User(self.stack, "Planner"))
         nightly = RECURRING(
             name="b",
             schedule=scheduler.ScheduleExpression.cron(minute="0", hour="3"),
@@ -182,6 +183,7 @@ class Application:
             ],
             managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name("ReadOnlyAccess")],
             vpc=vpc,
+            vpc_subnets=ec2.SubnetSelection(availability_zones=["eu-west-1b"]),
             security_groups=[ec2.SecurityGroup(self.stack, "Group", vpc=vpc)],
             layers=[lambda_.LayerVersion.from_layer_version_arn(self.stack, "Layer", LAYER)],
             architecture=lambda_.Architecture.X86_64,
@@ -327,7 +329,7 @@ def test_the_processor_gets_what_task_code_needs_and_nobody_else_may_do_it(templ
     own = own_functions(template, "Needing")
     processor = own["process_tasks"]
     assert (processor["MemorySize"], processor["EphemeralStorage"]) == (1769, {"Size": 2048})
-    assert len(processor["VpcConfig"]["SubnetIds"]) == 2
+    assert processor["VpcConfig"]["SubnetIds"] == ["subnet-0123456789abcdef1"]
     assert {"SIZE", "LOGIN"} <= set(processor["Environment"]["Variables"])
     # All are one package; the sweep imports the code and its targets, and runs none of it.
     assert all(one["Architectures"] == ["x86_64"] for one in own.values())
@@ -342,7 +344,8 @@ def test_the_processor_gets_what_task_code_needs_and_nobody_else_may_do_it(templ
     policies = str(resources(template, "AWS::IAM::Policy", "NeedingProcessTasksFunctionRole"))
     assert f"'{RESIZE}'" in policies
     assert ":secret:shop/key-??????'" in policies
-    assert len(processor["VpcConfig"]["SecurityGroupIds"]) == 1
+    (group,) = processor["VpcConfig"]["SecurityGroupIds"]
+    assert group["Fn::GetAtt"][0].startswith("Group")
     assert not needed & actions(template, "NeedingSweepFunctionRole")
     (role,) = resources(template, "AWS::IAM::Role", "NeedingProcessTasksFunctionRole")
     assert "ReadOnlyAccess" in json.dumps(role["ManagedPolicyArns"])
@@ -369,6 +372,9 @@ def test_whoever_is_granted_schedules_may_make_those_of_the_queue_and_put_nothin
     (policy,) = resources(template, "AWS::IAM::Policy", "ShopServiceRoleDefault")
     (of_list,) = resources(template, "AWS::IAM::Policy", "ShopServiceRoleList")
     assert "*" in str(of_list)
+    assert actions(template, "Planner") == actions(template, "Shop")
+    for of_user in resources(template, "AWS::IAM::Policy", "Planner"):
+        assert "Planner" in str(of_user["Users"])
     assert "'*'" not in str(policy)
     statements = {str(one["Action"]): one for one in policy["PolicyDocument"]["Statement"]}
     (group,) = (

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import aws_cdk as cdk
 import pytest
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_secretsmanager as secretsmanager
@@ -45,9 +46,11 @@ def templates(tmp_path_factory) -> tuple[Template, Template]:
     types = ["video.encode"]
     LongTasks(stack, "Encoders", queue=queue, types=types, image=IMAGE, scaling=SCALING)
     queue = LifoQueue(other, "Queue", tasks=HERE / "thumbnails", types_elsewhere=["x"])
-    vpc = cdk.aws_ec2.Vpc(other, "Mine", restrict_default_security_group=False)
+    vpc = ec2.Vpc(other, "Mine", restrict_default_security_group=False)
     login = ecs.Secret.from_secrets_manager(secretsmanager.Secret(other, "Login"))
-    for name, own in (("A", {}), ("B", {**OWN, "secrets": {"LOGIN": login}})):
+    place = ec2.SubnetSelection(subnets=vpc.public_subnets[:1])
+    told = {**OWN, "secrets": {"LOGIN": login}, "vpc_subnets": place}
+    for name, own in (("A", {}), ("B", told)):
         LongTasks(other, name, queue=queue, types=[name, name], image=IMAGE, vpc=vpc, **own)
     return template_of(stack), template_of(other)
 
@@ -109,29 +112,22 @@ def test_what_a_group_is_told_takes_the_place_of_what_it_has_by_itself(templates
         (task,) = resources(templates[1], "AWS::ECS::TaskDefinition", name)
         (service,) = resources(templates[1], "AWS::ECS::Service", name)
         (container,) = task["ContainerDefinitions"]
+        network = service["NetworkConfiguration"]["AwsvpcConfiguration"]
         _, module, _, _, _, protection, *_ = container["Command"]
         found.append(
             (
                 *(module, protection, task["RuntimePlatform"]["CpuArchitecture"]),
-                service["NetworkConfiguration"]["AwsvpcConfiguration"]["AssignPublicIp"],
+                *(network["AssignPublicIp"], len(network["Subnets"])),
                 task.get("EphemeralStorage", {}).get("SizeInGiB"),
                 {"Name": "SIZE", "Value": "640"} in container["Environment"],
                 [one["Name"] for one in container.get("Secrets", [])],
                 *(one["CapacityProvider"] for one in service["CapacityProviderStrategy"]),
             )
         )
+    arm, x86 = ("ARM64", "DISABLED", 2), ("X86_64", "ENABLED", 1)
     assert found == [
-        ("--tasks=thumbnails", "--protect=7200s", "ARM64", "DISABLED", None, False, [], "FARGATE"),
-        (
-            "--tasks=team.videos",
-            "--protect=3600s",
-            "X86_64",
-            "ENABLED",
-            30,
-            True,
-            ["LOGIN"],
-            "FARGATE",
-        ),
+        ("--tasks=thumbnails", "--protect=7200s", *arm, None, False, [], "FARGATE"),
+        ("--tasks=team.videos", "--protect=3600s", *x86, 30, True, ["LOGIN"], "FARGATE"),
     ]
 
 

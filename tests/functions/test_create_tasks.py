@@ -1,6 +1,7 @@
 """CreateTasksFunction: recurring tasks, and load."""
 
 from contextlib import nullcontext
+from unittest.mock import Mock
 
 import pytest
 
@@ -33,17 +34,19 @@ def test_a_recurring_task_is_put_once_however_often_it_is_invoked_or_fails_loudl
 
 @pytest.mark.parametrize("refusal", [None, "ThrottlingException", "AccessDeniedException"])
 def test_load_is_made_at_its_pace_and_counted_as_far_as_it_could_be_put(
-    load, context, queue, metrics, refusal
+    load, context, queue, metrics, monkeypatch, refusal
 ):
     event = {"taskType": "a", "load": {"tasksPerSecond": 100, "seconds": 0.5}}
     context.get_remaining_time_in_millis = lambda: 5_500  # just enough, with five for the end
-    function = load("create_tasks")
+    function, warned = load("create_tasks"), Mock()
+    monkeypatch.setattr(function.logger, "warning", warned)
     if refusal:
         strike(function.store.table, refusal, after=2)
     denied = refusal == "AccessDeniedException"
     answer = None
     with pytest.raises(QueueMisconfigured, match="grant it") if denied else nullcontext():
         answer = function.handle(event, context)
+    assert warned.called is (refusal == "ThrottlingException")
     counted = metrics()
     created, others = (sum(counted.get(f"Tasks{one}", [])) for one in ("Created", "Unconfirmed"))
     assert answer == (None if denied else {"created": created})

@@ -5,6 +5,7 @@ import functools
 import json
 from types import ModuleType
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
@@ -267,8 +268,13 @@ def test_what_was_not_confirmed_is_tried_again_as_long_as_there_is_time_for_it(
     assert ids_failed(function.handle(records("m1"), context)) == failed
 
 
-def test_what_was_not_confirmed_is_tried_again_behind_the_others(striking, context, queue):
+def test_what_was_not_confirmed_is_tried_again_behind_the_others_and_logged(
+    striking, context, queue, monkeypatch
+):
     function, strike_puts = striking
+    warned = Mock()
+    monkeypatch.setattr(function.logger, "warning", warned)
     strike_puts(of="m1", times=2)
     assert function.handle(records("m1", "m2"), context) == ALL_DONE
     assert [task.task_id for task in queue.peek()] == ["m1", "m2"]
+    assert warned.call_count == 2

@@ -2,11 +2,13 @@
 
 import json
 from types import ModuleType
+from unittest.mock import Mock
 
 import pytest
 
 from lifoq.aws import step_functions_calls
 from tests.ends import (
+    ID,
     TOKEN,
     failures,
     replaced_while_it_ran,
@@ -59,11 +61,13 @@ def test_ends_from_before_events_were_switched_on_are_told_to_nobody_but_step_fu
 
 
 def test_lambda_is_told_which_records_to_try_again(function, context, monkeypatch):
-    batch = [record for record, _ in failures().ends]
+    batch, info = [record for record, _ in failures().ends], Mock()
+    monkeypatch.setattr(function.logger, "info", info)
     monkeypatch.setattr(function.topic, "publish", lambda ends: {ends[1].event_id})
     answer = function.handle({"Records": batch}, context)
     again = batch[1]["dynamodb"]["SequenceNumber"]
     assert answer == {"batchItemFailures": [{"itemIdentifier": again}]}
+    info.assert_called_once_with("told", extra={"ends": 2, "failed": 1})
 
 
 def test_answers_go_to_step_functions_alone_where_no_topic_was_asked_for(
@@ -98,6 +102,9 @@ def test_an_answer_that_does_not_arrive_is_tried_again(load_with, context, monke
         AWS_MAX_ATTEMPTS="1",
     )
     ((record, _),) = success().ends
+    logged = Mock()
+    monkeypatch.setattr(function.logger, "exception", logged)
     answer = function.handle({"Records": [record]}, context)
+    logged.assert_called_once_with("task %s is not answered", ID)
     again = record["dynamodb"]["SequenceNumber"]
     assert answer == {"batchItemFailures": [{"itemIdentifier": again}]}

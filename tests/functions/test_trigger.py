@@ -1,5 +1,7 @@
 """TriggerFunction: what wakes the processor, and what counts as shed."""
 
+from unittest.mock import Mock
+
 import pytest
 from botocore.exceptions import ClientError
 
@@ -107,10 +109,14 @@ def test_what_waited_until_ttl_or_the_sweep_or_another_put_counts_as_shed_alone(
     assert counted == dict.fromkeys(SHED, 2) | dict.fromkeys(NOT_SHED, 0)
 
 
-def test_without_a_date_of_the_deployment_all_that_was_shed_counts(load, context, metrics):
-    trigger = load("trigger", LIFOQ_DEPLOYED="Sunday")
+def test_without_a_date_of_the_deployment_all_that_was_shed_counts_and_the_log_says_so(
+    load, context, metrics, monkeypatch
+):
+    trigger, logged = load("trigger", LIFOQ_DEPLOYED="Sunday"), Mock()
+    monkeypatch.setattr("lifoq_functions.records_before_deployment.logger.exception", logged)
     trigger.handle({"Records": [record("REMOVE", old="PENDING", who=TTL, now=2)]}, context)
     assert metrics()["TasksShed"] == [1]
+    logged.assert_called_once()
 
 
 def test_a_kick_that_fails_fails_the_batch_before_anything_is_counted(load_with, context, metrics):

@@ -97,6 +97,7 @@ def test_deploying_to_a_protected_stage_asks_first(cli, tmp_path):
 
     assert run("deploy", "prod", answer="y\n")[0] == 0
     assert cli.given == [("deploy", "--all", "-c", "stage=prod", f"--output={tmp_path / 'prod'}")]
+    assert run("deploy", "prod", "--yes")[0] == 0
 
 
 @pytest.mark.usefixtures("dev")
@@ -140,6 +141,9 @@ def test_a_stack_that_the_stage_has_no_more_is_deleted_when_it_is_confirmed(cli)
         "lifoq-dev-key is no longer part of the stage, and stays"
         in run("deploy", "dev", answer="y\n")[1]
     )
+    assert stacks() == before - {"lifoq-dev-analytics"}
+    stack("lifoq-dev-generator")
+    assert run("deploy", "dev", "--yes")[0] == 0
     assert stacks() == before - {"lifoq-dev-analytics"}
 
 
