@@ -120,19 +120,19 @@ class World:
             Route(key=f"GET /{name}", function_arn=arn, public=name == "public")
             for name in ("public", "signed")
         ]
-        self._runtime = Mock(
+        self.runtime = Mock(
             **{
                 "http_routes.return_value": routes,
                 "invoke.return_value": Outcome(payload=b"{}", failed=False),
                 "control.return_value": {},
             }
         )
-        self._moto = Mock(side_effect=told)
+        self.moto = Mock(side_effect=told)
         callers = Callers(OURS, issued={ISSUED: SECRETS[ISSUED]}.get)
         callers.introduce(["worker"])
         self.gateway = Gateway(
-            runtime=self._runtime,
-            moto=self._moto,
+            runtime=self.runtime,
+            moto=self.moto,
             calls=CallLog(folder / "calls.jsonl", callers),
             callers=callers,
         )
@@ -140,27 +140,38 @@ class World:
     @property
     def reached(self) -> int:
         """Return the number of requests that reached anything but the list of routes."""
-        reached = [*self._moto.mock_calls, *self._runtime.mock_calls]
-        return len(reached) - self._runtime.http_routes.call_count
+        reached = [*self.moto.mock_calls, *self.runtime.mock_calls]
+        return len(reached) - self.runtime.http_routes.call_count
 
-    def ask(
-        self, request: dict[str, Any], *, key: str | None = None, secret: str = "", query: str = ""
-    ) -> int:
-        """The answer's status, of a request that is signed, or whose query is given."""
+    def ask(self, request: dict[str, Any], **signed: Any) -> int:
+        """The answer's status."""
+        return int(self.answer(request, **signed)[0].split()[0])
+
+    def answer(
+        self,
+        request: dict[str, Any],
+        *,
+        key: str | None = None,
+        secret: str = "",
+        service: str = "execute-api",
+        query: str = "",
+    ) -> tuple[str, dict[str, str], bytes]:
+        """The answer to a request that is signed, or whose query is given."""
         builder = EnvironBuilder(**{**request, "query_string": query})
         environ = builder.get_environ()
         body = environ["wsgi.input"].read()
         if key is not None:
-            sent = AWSRequest(builder.method, builder.base_url[:-1] + builder.path, data=body)
-            SigV4Auth(Keys(key, secret), "execute-api", "us-east-1").add_auth(sent)
+            address = builder.base_url[:-1] + builder.path + (query and f"?{query}")
+            sent = AWSRequest(builder.method, address, data=body)
+            SigV4Auth(Keys(key, secret), service, "us-east-1").add_auth(sent)
             for name, value in sent.headers.items():
                 environ["HTTP_" + name.upper().replace("-", "_")] = value
         if self.gateway.most_bytes(environ) == 0:
             body = b""
         environ["wsgi.input"] = io.BytesIO(body)
-        statuses: list[str] = []
-        list(self.gateway(environ, lambda status, _: statuses.append(status)))
-        return int(statuses[0].split()[0])
+        heads: list[Any] = []
+        told = b"".join(self.gateway(environ, lambda *head: heads.append(head)))
+        return heads[0][0], dict(heads[0][1]), told
 
 
 @pytest.fixture

@@ -44,6 +44,28 @@ def test_an_answer_has_one_date_its_own_where_it_brings_one(own):
 
 
 @pytest.mark.parametrize(
+    ("method", "status", "length", "body"),
+    [
+        ("GET", "200 OK", "4", b"told"),
+        ("HEAD", "200 OK", "4", b""),
+        ("GET", "204 No Content", None, b""),
+        ("HEAD", "304 Not Modified", None, b""),
+    ],
+)
+def test_an_answer_without_a_body_ends_with_its_head(method, status, length, body):
+    def answered(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
+        start_response(status if environ["PATH_INFO"] == "/" else "200 OK", [])
+        return [b"told"]
+
+    with served(answered) as port, closing(HTTPConnection("localhost", port)) as connection:
+        connection.request(method, "/")
+        answer = connection.getresponse()
+        assert (answer.headers["Content-Length"], answer.read()) == (length, body)
+        connection.request("GET", "/next")  # the connection stays open
+        assert connection.getresponse().read() == b"told"
+
+
+@pytest.mark.parametrize(
     ("service", "call"), [("cloudformation", "describe_stacks"), ("dynamodb", "list_tables")]
 )
 def test_a_fault_of_the_cloud_is_told_as_the_services_clients_read_it(service, call):
