@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from typing import Any
 
 import pytest
@@ -44,15 +45,91 @@ def test_each_operation_on_items_answers_in_full():
         assert database.answer(operation, call) == json.loads(answer), call
 
 
-def test_a_batch_reads_no_more_than_16_mb_and_tells_what_is_left():
+def test_a_batch_reads_16_mb_and_tells_what_is_left():
     database = Database(t=Schema(key={"id": "S"}))
-    keys = [{"id": {"S": str(number)}} for number in range(10, 54)]
+    keys = [{"id": {"S": str(number)}} for number in range(10, 76)]
+    padding = {"S": "x" * (2**18 - len("id10x"))}  # 64 items have 16 MB, to the byte
     for key in keys:
-        database.ask("PutItem", {"TableName": "t", "Item": {**key, "x": {"S": "x" * 399_452}}})
+        database.ask("PutItem", {"TableName": "t", "Item": {**key, "x": padding}})
     asked = {"Keys": keys, "ConsistentRead": True}
     told = database.ask("BatchGetItem", {"RequestItems": {"t": asked}})
-    assert [one["id"] for one in told["Responses"]["t"]] == [key["id"] for key in keys[:42]]
-    assert told["UnprocessedKeys"] == {"t": {**asked, "Keys": keys[42:]}}
+    assert [one["id"] for one in told["Responses"]["t"]] == [key["id"] for key in keys[:64]]
+    assert told["UnprocessedKeys"] == {"t": {**asked, "Keys": keys[64:]}}
+
+
+FILTERED: dict[str, Any] = {
+    "id": {"S": "a"},
+    "s": {"S": "ab"},
+    "n": {"N": "5"},
+    "b": {"B": "YWI="},
+    "yes": {"BOOL": True},
+    "nil": {"NULL": True},
+    "ss": {"SS": ["a", "b", "c"]},
+    "ns": {"NS": ["1", "5"]},
+    "bs": {"BS": ["YQ=="]},
+    "l": {"L": [{"S": "a"}, {"N": "5"}]},
+    "m": {"M": {"k": {"N": "5"}}},
+}
+VALUES: dict[str, Any] = {
+    ":a": {"S": "a"},
+    ":b": {"S": "b"},
+    ":z": {"S": "z"},
+    ":bytes": {"B": "YQ=="},
+    ":ab": {"B": "YWI="},
+    ":1": {"N": "1"},
+    ":2": {"N": "2"},
+    ":3": {"N": "3"},
+    ":5": {"N": "5"},
+    ":9": {"N": "9"},
+    ":true": {"BOOL": True},
+    ":ss": {"SS": ["c", "a", "b"]},
+    ":less": {"SS": ["a", "b"]},
+    ":l": {"L": [{"S": "a"}, {"N": "5"}]},
+    ":short": {"L": [{"S": "a"}]},
+    ":other": {"L": [{"S": "a"}, {"N": "9"}]},
+    ":m": {"M": {"k": {"N": "5"}}},
+    ":more": {"M": {"k": {"N": "5"}, "x": {"N": "5"}}},
+    ":changed": {"M": {"k": {"N": "9"}}},
+    ":S": {"S": "S"},
+    ":L": {"S": "L"},
+}
+HOLD = (
+    *("begins_with(s, :a)", "begins_with(b, :bytes)", "contains(s, :b)", "contains(b, :bytes)"),
+    *("contains(ss, :a)", "contains(ns, :1)", "contains(bs, :bytes)", "contains(l, :5)"),
+    *("l = :l", "m = :m", "ss = :ss", "b = :ab", "yes = :true", "m.k = l[1]", "m.k = n"),
+    *("size(s) = :2", "size(b) = :2", "size(ss) = :3", "size(l) = :2", "size(m) = :1"),
+    *("size(ns) = :2", "size(bs) = :1", "size(gone) <> :1", "attribute_type(l, :L)"),
+    *("n BETWEEN :1 AND :5", "n BETWEEN :5 AND :9", "n IN (:1, :5)", "n IN (gone, m.k)"),
+    *("n <> :a", "gone <> :a", "n <> gone", "n <> :1", "n <= :5", "n >= :5", "n < :9", "n > :1"),
+    *("attribute_exists(l[1])", "attribute_not_exists(l[2])", "attribute_exists(nil)"),
+    *("n = :1 OR s <> :a", "s <> :a OR n = :1", "NOT n = :1", "NOT (n = :5 AND n = :1)"),
+)
+DO_NOT = (
+    *("begins_with(s, :b)", "begins_with(n, :a)", "begins_with(s, :bytes)", "begins_with(b, :a)"),
+    *("begins_with(gone, :a)", "begins_with(s, gone)", "contains(s, gone)", "contains(gone, :a)"),
+    *("contains(s, :bytes)", "contains(n, :5)", "contains(ss, :5)", "contains(ss, :z)"),
+    *("contains(m, :a)", "contains(l, :b)", "contains(s, :z)", "contains(ns, :a)"),
+    *("l = :short", "l = :other", "m = :more", "m = :changed", "ss = :less", "s = :ab", "n = :a"),
+    *("gone = :a", "n = gone", "gone = gone2", "gone < :1", "n < gone", "n < :a", "yes < n"),
+    *("size(n) = :1", "size(yes) = :1", "size(nil) = :1", "attribute_type(l, :S)"),
+    *("attribute_type(gone, :S)", "n < :5", "n > :5", "n <= :1", "n >= :9", "n <> :5"),
+    *("n BETWEEN :1 AND :2", "n BETWEEN :9 AND :9", "n BETWEEN :a AND :b", "n IN (:1, :9)"),
+    *("attribute_exists(l[2])", "attribute_exists(m.k.x)", "attribute_exists(l.a)"),
+    *("attribute_exists(m[0])", "attribute_exists(s[0])", "attribute_not_exists(n)"),
+    *("n = :5 AND n = :1", "n = :1 AND n = :5", "n = :1 OR n = :9", "NOT n = :5"),
+)
+
+
+def test_a_filter_takes_the_items_for_which_it_holds():
+    database = Database(t=Schema(key={"id": "S"}))
+    database.ask("PutItem", {"TableName": "t", "Item": FILTERED})
+    for text in (*HOLD, *DO_NOT):
+        used = {name: VALUES[name] for name in re.findall(r":\w+", text)}
+        asked = {"TableName": "t", "FilterExpression": text}
+        asked |= {"ExpressionAttributeValues": used} if used else {}
+        found = [FILTERED] if text in HOLD else []
+        told = {"Count": len(found), "ScannedCount": 1, "Items": found}
+        assert database.answer("Scan", asked) == told, text
 
 
 def test_every_type_of_value_arrives_as_it_was_stored(deployed):
