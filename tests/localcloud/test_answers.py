@@ -99,13 +99,25 @@ HOLD = (
     *("l = :l", "m = :m", "ss = :ss", "b = :ab", "yes = :true", "m.k = l[1]", "m.k = n"),
     *("size(s) = :2", "size(b) = :2", "size(ss) = :3", "size(l) = :2", "size(m) = :1"),
     *("size(ns) = :2", "size(bs) = :1", "size(gone) <> :1", "attribute_type(l, :L)"),
-    *("n BETWEEN :1 AND :5", "n BETWEEN :5 AND :9", "n IN (:1, :5)", "n IN (gone, m.k)"),
+    *(
+        "n BETWEEN :1 AND :5",
+        "n BETWEEN :5 AND :9",
+        "n BETWEEN m.k AND :9",
+        "n IN (:1, :5)",
+        "n IN (gone, m.k)",
+    ),
     *("n <> :a", "gone <> :a", "n <> gone", "n <> :1", "n <= :5", "n >= :5", "n < :9", "n > :1"),
     *("attribute_exists(l[1])", "attribute_not_exists(l[2])", "attribute_exists(nil)"),
     *("n = :1 OR s <> :a", "s <> :a OR n = :1", "NOT n = :1", "NOT (n = :5 AND n = :1)"),
 )
 DO_NOT = (
-    *("begins_with(s, :b)", "begins_with(n, :a)", "begins_with(s, :bytes)", "begins_with(b, :a)"),
+    *(
+        "begins_with(s, :b)",
+        "begins_with(n, :a)",
+        "begins_with(n, m.k)",
+        "begins_with(s, :bytes)",
+        "begins_with(b, :a)",
+    ),
     *("begins_with(gone, :a)", "begins_with(s, gone)", "contains(s, gone)", "contains(gone, :a)"),
     *("contains(s, :bytes)", "contains(n, :5)", "contains(ss, :5)", "contains(ss, :z)"),
     *("contains(m, :a)", "contains(l, :b)", "contains(s, :z)", "contains(ns, :a)"),
