@@ -12,6 +12,7 @@ import functools
 import json
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import boto3
@@ -22,7 +23,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from moto.core.utils import get_service_model
 
-from lifoq_localcloud.service_rules import calls, event_rules, metrics, templates
+from lifoq_localcloud.service_rules import calls, event_rules, metrics, schedules, templates
 from lifoq_localcloud.service_rules.refused import RefusedError
 from tests.localcloud import common_application, rows
 from tests.localcloud.harness import Deployed, zipped
@@ -157,7 +158,8 @@ def test_an_event_is_refused_in_its_place(source, detail, code):
     told = event_rules.refused_entry({"Source": source, "DetailType": "d", "Detail": detail})
     assert told is not None
     assert told["ErrorCode"] == code
-    assert event_rules.refused_entry({"Source": "awsome", "Detail": "{}"}) is None
+    for taken in ({"Source": "awsome", "Detail": "{}"}, {"Source": "shop"}):
+        assert event_rules.refused_entry(taken) is None
 
 
 def test_a_pattern_may_refer_to_what_the_deployment_makes():
@@ -171,8 +173,18 @@ def test_a_metric_that_is_no_number_and_a_time_that_ends_before_it_begins_are_re
     wrong = {"Namespace": "a", "MetricData": [{"MetricName": "m", "Value": float("nan")}]}
     with pytest.raises(RefusedError, match=r"MetricData\.member\.1\.Value is invalid"):
         metrics.check_data(wrong)
+    metrics.check_question({"StartTime": 1, "EndTime": 2})
     with pytest.raises(RefusedError, match="StartTime must be less"):
-        metrics.check_question({"StartTime": 2, "EndTime": 1})
+        metrics.check_question({"StartTime": 2, "EndTime": 2})
+
+
+def test_a_schedule_that_ends_before_it_begins_is_refused_once_both_dates_are_known():
+    early, late = datetime(2030, 1, 1, tzinfo=UTC), datetime(2030, 1, 2, tzinfo=UTC)
+    text = early.isoformat()
+    for start, end in ((early, late), (late, None), (late, text), (text, early), ({}, {})):
+        schedules.check({"StartDate": start, "EndDate": end})
+    with pytest.raises(RefusedError, match="must come before the EndDate"):
+        schedules.check({"StartDate": late, "EndDate": early})
 
 
 def arrange(client: Client) -> None:
@@ -243,12 +255,29 @@ QUEUE_ALONE = {"Type": "AWS::SQS::Queue"}
         ({"Resources": {"It": {}}}, "[/Resources/It] Every Resources object must contain a Type"),
         ({"Resources": {"It": {**QUEUE_ALONE, "Colour": 1}}}, "resource property 'Colour' of It"),
         ({"Resources": {"It": {**QUEUE_ALONE, "DependsOn": "B"}}}, "dependencies [B]"),
+        (
+            {"Resources": {"It": {**QUEUE_ALONE, "DependsOn": ["C", "It", "B"]}}},
+            "dependencies [C, B]",
+        ),
+        ({"Resources": {"It": "a queue"}}, "[/Resources/It] Every Resources object must contain"),
+        ({"Resources": [QUEUE_ALONE]}, "At least one Resources member must be defined."),
+        ({"Resources": {"It": QUEUE_ALONE}, "Outputs": {"Out": 5}}, "Output Out is malformed"),
         ({"Resources": {"It": QUEUE_ALONE}, "Outputs": {"Out": {}}}, "Output Out is malformed"),
     ],
 )
 def test_a_template_is_refused_for_its_form(template, told):
     with pytest.raises(RefusedError, match=re.escape(told)):
         templates.check_form(template)
+
+
+def test_a_template_of_the_right_form_is_not_refused():
+    both = {"It": {**QUEUE_ALONE, "DependsOn": ["Other"]}, "Other": QUEUE_ALONE}
+    outputs = {"Out": {"Value": 1}}
+    version = "2010-09-09"
+    templates.check_form(
+        {"AWSTemplateFormatVersion": version, "Resources": both, "Outputs": outputs}
+    )
+    templates.check_form({"Transform": "AWS::Include"})  # which may bring the resources
 
 
 def resource(kind: str, **properties: Any) -> dict[str, Any]:
@@ -277,7 +306,20 @@ def test_a_template_is_refused_for_what_its_services_would_refuse(subtests):
             "AWS::SQS::Queue", DelaySeconds="9", FifoQueue="true", KmsMasterKeyId={"Ref": "K"}
         ),
         deployed_function(Timeout={"Ref": "Timeout"}, Layers=[{"Fn::If": ["a", "b", "c"]}]),
+        resource("AWS::SQS::Queue", QueueName=5, FifoQueue="True", DelaySeconds=9),
         resource("Custom::Anything", Whatever=1),
+        resource(
+            "AWS::Scheduler::Schedule",
+            ScheduleExpression={"Fn::Sub": "rate(${Hours} hours)"},
+            FlexibleTimeWindow={"Mode": "OFF"},
+            StartDate={"Ref": "Start"},
+            EndDate="2030-01-01T00:00:00Z",
+            Target={
+                "Arn": "arn:aws:scheduler:::aws-sdk:a:b",
+                "RoleArn": ROLE,
+                "Input": {"Ref": "I"},
+            },
+        ),
         {"Transform": "AWS::Serverless-2016-10-31", **resource("AWS::SQS::Queue", Delay=5)},
     ],
 )
@@ -293,6 +335,14 @@ DECLARED = {
         "Code": {"Type": "String", "MinLength": 2, "Default": "ab"},
     }
 }
+
+
+def test_a_parameter_at_its_bounds_is_taken():
+    for given in ({"Days": "1", "Name": "abc"}, {"Days": 9, "Code": "ab"}, {"Days": None}):
+        templates.check_parameters(DECLARED, {"Stage": "dev", **given})
+    described = {"Parameters": {"A": {"MaxLength": 1, "ConstraintDescription": "one letter"}}}
+    with pytest.raises(RefusedError, match="'A' failed to satisfy constraint: one letter"):
+        templates.check_parameters(described, {"A": "ab"})
 
 
 @pytest.mark.parametrize(
@@ -312,6 +362,42 @@ DECLARED = {
 def test_a_parameter_is_held_against_its_constraints(given, told):
     with pytest.raises(RefusedError, match=re.escape(told)):
         templates.check_parameters(DECLARED, given)
+
+
+PLAIN_ROLE, NAMED_ROLE = resource("AWS::IAM::Role"), resource("AWS::IAM::Role", RoleName="mine")
+IAM, NAMED_IAM = "CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"
+
+
+@pytest.mark.parametrize(
+    ("template", "given", "wanted"),
+    [
+        (resource("AWS::SQS::Queue", QueueName="q"), [], None),
+        (PLAIN_ROLE, [], IAM),
+        (PLAIN_ROLE, [IAM], None),
+        (PLAIN_ROLE, [NAMED_IAM], None),
+        (NAMED_ROLE, [], NAMED_IAM),
+        (NAMED_ROLE, [IAM], NAMED_IAM),
+        (NAMED_ROLE, [NAMED_IAM], None),
+        (resource("AWS::IAM::Policy", PolicyName="p"), [IAM], None),
+        (
+            {"Resources": {"A": {"Type": "AWS::IAM::Role"}, **NAMED_ROLE["Resources"]}},
+            [IAM],
+            NAMED_IAM,
+        ),
+    ],
+)
+def test_a_capability_is_wanted_for_iam_and_the_stronger_one_for_names(template, given, wanted):
+    if wanted is None:
+        templates.check_capabilities(template, given)
+        return
+    with pytest.raises(RefusedError, match=re.escape(f"Requires capabilities : [{wanted}]")):
+        templates.check_capabilities(template, given)
+
+
+def test_what_replaces_a_resource_are_its_own_properties_alone():
+    replacing = {"ImportSourceSpecification", "KeySchema", "TableName"}
+    assert templates.replaced_by("AWS::DynamoDB::Table") == replacing
+    assert templates.replaced_by("Custom::Anything") == frozenset()
 
 
 def test_iam_resources_need_a_capability(arranged):
