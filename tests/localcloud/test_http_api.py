@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import time
+import uuid
 from datetime import datetime
 from typing import Any
 
@@ -18,11 +19,15 @@ ROUTES = [
         ("GET /tasks/{id}", "one"),
         ("GET /tasks/batch", "fixed"),
         ("POST /tasks", "put"),
+        ("ANY /any", "any"),
     )
 ]
+PUBLIC = Route(key="GET /open", function_arn=ROUTES[0].function_arn, public=True)
 
 
-def asked(method: str, sent: str, *, body: bytes = b"", **environ: str) -> tuple[Any, Any]:
+def asked(
+    method: str, sent: str, *, body: bytes = b"", known: bool = True, **environ: str
+) -> tuple[Any, Any]:
     """The function that is asked, and with which event; or the status without one."""
     calls: list[tuple[str, Any]] = []
 
@@ -31,7 +36,7 @@ def asked(method: str, sent: str, *, body: bytes = b"", **environ: str) -> tuple
         return Outcome(payload=b"null")
 
     asked = {"REQUEST_METHOD": method, "wsgi.input": io.BytesIO(body), **environ}
-    answer = ask(asked, sent=sent, known=True, run=run, api_id="a1", routes=ROUTES)
+    answer = ask(asked, sent=sent, known=known, run=run, api_id="a1", routes=[*ROUTES, PUBLIC])
     return calls[0] if calls else (answer.status, None)
 
 
@@ -53,9 +58,15 @@ def test_a_request_reaches_the_function_of_its_route(sent, function, path, param
 
 
 def test_what_api_gateway_makes_nothing_of_reaches_no_function():
-    for sent in ("/tasks", "/", "/tasks/slash%2Fvalue"):
+    for sent in ("/tasks", "/", "/tasks/slash%2Fvalue", "/tasks/", "/Any"):
         assert asked("GET", sent) == (404, None)
     assert asked("GET", "/tasks/percent%25done") == (400, None)
+
+
+def test_a_route_is_open_to_whoever_has_a_key_and_a_public_one_to_anybody():
+    assert asked("GET", "/tasks/1", known=False) == (403, None)
+    assert asked("GET", "/open", known=False)[0] == asked("GET", "/open")[0] == "one"
+    assert [asked(method, "/any")[0] for method in ("GET", "DELETE")] == ["any", "any"]
 
 
 def test_a_request_is_the_event_of_format_2():
@@ -68,19 +79,49 @@ def test_a_request_is_the_event_of_format_2():
         CONTENT_TYPE="application/json",
         HTTP_IDEMPOTENCY_KEY="k",
         HTTP_COOKIE="x=1; y=2",
+        HTTP_USER_AGENT="tests",
+        HTTP_HOST="h",
+        REMOTE_ADDR="10.0.0.1",
     )
 
-    assert found["version"] == "2.0"
-    assert found["routeKey"] == found["requestContext"]["routeKey"] == "POST /tasks"
-    assert found["queryStringParameters"] == {"a": "1,2", "b": ""}
-    assert found["headers"] == {"content-type": "application/json", "idempotency-key": "k"}
-    assert found["cookies"] == ["x=1", "y=2"]
-    assert (found["body"], found["isBase64Encoded"]) == ('{"n": 1}', False)
-    when = found["requestContext"]
-    told = datetime.strptime(when["time"], "%d/%b/%Y:%H:%M:%S %z")
-    assert when["timeEpoch"] // 1000 == told.timestamp() >= begun
+    context = found["requestContext"]
+    told = datetime.strptime(context.pop("time"), "%d/%b/%Y:%H:%M:%S %z")
+    assert context.pop("timeEpoch") // 1000 == told.timestamp() >= begun
+    assert uuid.UUID(context.pop("requestId"))
+    assert found == {
+        "version": "2.0",
+        "routeKey": "POST /tasks",
+        "rawPath": "/tasks",
+        "rawQueryString": "a=1&a=2&b=",
+        "queryStringParameters": {"a": "1,2", "b": ""},
+        "headers": {
+            "content-type": "application/json",
+            "idempotency-key": "k",
+            "user-agent": "tests",
+            "host": "h",
+        },
+        "cookies": ["x=1", "y=2"],
+        "body": '{"n": 1}',
+        "isBase64Encoded": False,
+        "requestContext": {
+            "accountId": "123456789012",
+            "apiId": "a1",
+            "domainName": "h",
+            "http": {
+                "method": "POST",
+                "path": "/tasks",
+                "protocol": "HTTP/1.1",
+                "sourceIp": "10.0.0.1",
+                "userAgent": "tests",
+            },
+            "routeKey": "POST /tasks",
+            "stage": "$default",
+        },
+    }
     _, found = asked("POST", "/tasks", body=b"\xff\x00")
     assert (base64.b64decode(found["body"]), found["isBase64Encoded"]) == (b"\xff\x00", True)
+    _, found = asked("GET", "/any")
+    assert found.keys().isdisjoint({"body", "cookies", "pathParameters", "queryStringParameters"})
 
 
 def answered(value: Any, *, failed: bool = False) -> HttpAnswer:
@@ -91,16 +132,22 @@ def test_an_answer_has_status_headers_cookies_and_body():
     given = answered(
         {"statusCode": 201, "headers": {"Location": "/a"}, "cookies": ["x=1"], "body": "made"}
     )
-    assert (given.status, given.body) == (201, b"made")
-    assert {("location", "/a"), ("set-cookie", "x=1")} <= set(given.headers)
+    json_type = ("content-type", "application/json")
+    headers = [json_type, ("location", "/a"), ("set-cookie", "x=1")]
+    assert given == HttpAnswer(status=201, headers=headers, body=b"made")
+    empty = answered({"statusCode": "204", "body": None, "headers": {"Content-Type": "x"}})
+    assert empty == HttpAnswer(status=204, headers=[("content-type", "x")], body=b"")
     encoded = base64.b64encode(b"\xff").decode()
     binary = answered({"statusCode": 200, "body": encoded, "isBase64Encoded": True})
     assert binary.body == b"\xff"
     plain = answered({"n": 1})
-    assert (plain.status, json.loads(plain.body)) == (200, {"n": 1})
+    assert plain == HttpAnswer(status=200, headers=[json_type], body=b'{"n": 1}')
+    assert answered([1]).body == b"[1]"
 
 
 def test_a_function_that_fails_tells_the_client_nothing_of_it():
-    given = answered({"errorMessage": "secret"}, failed=True)
-    assert given.status == 500
-    assert b"secret" not in given.body
+    body = b'{"message": "Internal Server Error"}'
+    for value in ({"errorMessage": "secret"}, {"statusCode": 200}):
+        assert answered(value, failed=True) == HttpAnswer(
+            status=500, headers=[("Content-Type", "application/json")], body=body
+        )
