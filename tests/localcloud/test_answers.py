@@ -108,7 +108,14 @@ HOLD = (
     ),
     *("n <> :a", "gone <> :a", "n <> gone", "n <> :1", "n <= :5", "n >= :5", "n < :9", "n > :1"),
     *("attribute_exists(l[1])", "attribute_not_exists(l[2])", "attribute_exists(nil)"),
-    *("n = :1 OR s <> :a", "s <> :a OR n = :1", "NOT n = :1", "NOT (n = :5 AND n = :1)"),
+    *(
+        "n = (:5)",
+        "(n) = :5",
+        "n = :1 OR s <> :a",
+        "s <> :a OR n = :1",
+        "NOT n = :1",
+        "NOT (n = :5 AND n = :1)",
+    ),
 )
 DO_NOT = (
     *(
