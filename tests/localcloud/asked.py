@@ -19,8 +19,8 @@ _CHANGING: Final = {
     *("LastModifiedTimestamp", "LatestRestorableDateTime", "LatestStreamArn", "LatestStreamLabel"),
     *("ResponseMetadata", "RevisionId", "RoleId", "RoleLastUsed", "StateTransitionedTimestamp"),
     *("StateUpdatedTimestamp", "SubscriptionsConfirmed", "SubscriptionsDeleted"),
-    *("SubscriptionsPending", "TableSizeBytes", "UUID", "Version", "creationTime", "revisionId"),
-    *("storedBytes", "updateDate"),
+    *("SubscriptionsPending", "TableSizeBytes", "UUID", "Version", "creationDate", "creationTime"),
+    *("revisionId", "storedBytes", "updateDate"),
 }
 """Parts of an answer that say when a resource was made or changed and what it holds, and not how it
 is set."""

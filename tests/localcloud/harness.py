@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from lifoq_localcloud import LocalCloud
@@ -27,6 +28,14 @@ def eventually(probe: Callable[[], Any], *, within_seconds: float = PATIENCE_SEC
             return answer
         time.sleep(0.05)
     pytest.fail(f"nothing within {within_seconds} s")
+
+
+def gone(pid: int) -> bool:
+    """True for a process that is dead, or dead but for whoever should collect it."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from importlib import metadata
+from itertools import islice
 from queue import SimpleQueue
 from types import SimpleNamespace
 from typing import Any
@@ -17,9 +19,11 @@ import psutil
 import pytest
 from botocore.exceptions import ClientError
 
-from lifoq_localcloud.functions import pool
-from lifoq_localcloud.functions.function import Outcome
-from tests.localcloud.harness import PATIENCE_SECONDS, Deployed, eventually, zipped
+from lifoq_localcloud.basics.credentials import Credentials
+from lifoq_localcloud.functions import pool, sandboxes
+from lifoq_localcloud.functions.function import FunctionConfig, Outcome
+from lifoq_localcloud.functions.sandboxes import Sandboxes
+from tests.localcloud.harness import PATIENCE_SECONDS, Deployed, eventually, gone, zipped
 
 
 def test_a_function_runs_with_its_deployed_environment_in_a_process_that_is_used_again(deployed):
@@ -131,7 +135,7 @@ def test_a_process_that_dies_fails_its_event_and_the_next_one_gets_another(deplo
     log = (deployed.cloud.logs / f"{deployed.ids['Single']}.log").read_text()
     assert log.count("Runtime exited with error: exit status 3") == 1
     (child,) = re.findall(r"^child (\d+)$", log, re.MULTILINE)
-    eventually(lambda: _gone(int(child)))
+    eventually(lambda: gone(int(child)))
 
 
 def test_the_event_of_whoever_asked_for_it_and_went_away_is_for_the_next(deployed):
@@ -158,7 +162,7 @@ def test_reserved_concurrency_throttles_and_who_is_killed_from_outside_fails_wha
     answer, error = busy.result()
 
     assert len(killed) == 1
-    eventually(lambda: _gone(started["child"]))
+    eventually(lambda: gone(started["child"]))
     assert error == "Unhandled"
     assert "SIGKILL" in answer["errorMessage"]
     assert deployed.invoke("Single", {})[1] is None
@@ -250,9 +254,66 @@ def test_code_that_was_replaced_is_deleted_once_nothing_runs_it(deployed, tmp_pa
     assert set(assets.iterdir()) == before
 
 
-def _gone(pid: int) -> bool:
-    """Dead, or dead but for whoever should collect it."""
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
+def test_the_place_of_a_function_has_its_code_its_log_and_lambdas_variables(tmp_path):
+    heard: list[Any] = []
+    credentials = Credentials(endpoint="http://localhost:1")
+    places = Sandboxes(
+        directory=tmp_path,
+        credentials=credentials,
+        code=lambda name: zipped({"which.txt": name}),
+        on_output=lambda *told: heard.append(told),
+    )
+    config = FunctionConfig(
+        name="work",
+        arn="arn:aws:lambda:us-east-1:123456789012:function:work",
+        handler="code.handle",
+        runtime="python3.13",
+        code_digest="abc",
+        environment={"GREETING": "hello", "TZ": "Asia/Tokyo", "_HANDLER": "of.mine"},
+        timeout_seconds=3,
+        memory_megabytes=256,
+        reserved_concurrency=None,
+        logging={"LogFormat": "JSON", "ApplicationLogLevel": "DEBUG"},
+    )
+    one, asset = places(config), tmp_path / "assets" / "abc"
+    assert (one.asset, one.imports) == (asset, (asset, tmp_path / "runtime"))
+    assert (asset / "which.txt").read_text() == "work"
+    reached = credentials.environment(caller="work")
+    own = {name: value for name, value in one.environment.items() if name not in reached}
+    assert {name: one.environment[name] for name in reached} == reached
+    assert own == {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "LANG": "en_US.UTF-8",
+        "PYTHONUNBUFFERED": "1",
+        "GREETING": "hello",
+        "TZ": "Asia/Tokyo",
+        "AWS_EXECUTION_ENV": "AWS_Lambda_python3.13",
+        "AWS_LAMBDA_FUNCTION_NAME": "work",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "256",
+        "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+        "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+        "AWS_LAMBDA_LOG_FORMAT": "JSON",
+        "AWS_LAMBDA_LOG_GROUP_NAME": "/aws/lambda/work",
+        "AWS_LAMBDA_LOG_LEVEL": "DEBUG",
+        "AWS_LAMBDA_LOG_STREAM_NAME": "local",
+        "LAMBDA_TASK_ROOT": str(asset),
+        "_HANDLER": "code.handle",
+    }
+    silent = replace(config, environment={}, logging={})
+    assert one.environment.keys() - places(silent).environment.keys() == {
+        *("AWS_LAMBDA_LOG_FORMAT", "AWS_LAMBDA_LOG_LEVEL", "GREETING")
+    }
+    for line in (b"first\n", b"second\n"):
+        places(config).log(line)
+    assert (places.logs / "work.log").read_bytes() == b"first\nsecond\n"
+    assert heard == [(config, b"first\n"), (config, b"second\n")]
+    places(replace(config, code_digest="later"))
+    places.keep(lambda: {"later"})
+    assert [one.name for one in asset.parent.iterdir()] == ["later"]
+
+
+def test_the_runtime_has_what_its_packages_require_once_and_no_extra(monkeypatch):
+    requires = {"a": ["b>=1", 'c; extra == "more"'], "b": ["a", "d.e"], "d.e": None}
+    monkeypatch.setattr(metadata, "requires", requires.__getitem__)
+    found = islice(sandboxes._with_requirements(("a",)), 9)
+    assert sorted(found) == ["a", "b", "d.e"]

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import boto3
 import psutil
@@ -15,10 +16,10 @@ import pytest
 from click.testing import CliRunner
 
 from lab.ports import held_port
-from lifoq_localcloud import LocalCloud, StartError
+from lifoq_localcloud import LocalCloud, StartError, commands
 from lifoq_localcloud.basics.folder import hold
 from lifoq_localcloud.commands import dev_command, serve_command
-from tests.localcloud.harness import Deployed, deploy, eventually
+from tests.localcloud.harness import Deployed, deploy, eventually, gone
 
 ROOT = Path(__file__).parent.parent.parent
 STOP_SECONDS = 300.0
@@ -104,20 +105,26 @@ def test_it_ends_with_the_program_that_started_it(tmp_path):
     eventually(lambda: not psutil.pid_exists(cloud.pid), within_seconds=STOP_SECONDS)
 
 
+CHILD = 'subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL, start_new_session=True)'
+"""A child that its parent's group does not hold, and that has nothing of its output."""
+
+
 def takes_long() -> "subprocess.Popen[str]":
-    """Start a program that says a line, and ends after ten minutes."""
-    program = "import time; print('begun', flush=True); time.sleep(600)"
+    """Start a program that tells the process id of its child, and ends after ten minutes."""
+    program = f"import subprocess, time; print({CHILD}.pid, flush=True); time.sleep(600)"
     command = [sys.executable, "-c", program]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["before it is waited for", "meanwhile"])
-def test_an_interrupt_ends_what_the_cdk_cli_does(tmp_path, before):
+def test_an_interrupt_ends_what_the_cdk_cli_does_and_all_that_it_started(tmp_path, before):
     cloud, process = LocalCloud(tmp_path), takes_long()
     if before:
         cloud.interrupt()
-    assert cloud._await_cdk(process, lambda _line: cloud.interrupt()) in {"", "begun\n"}
+    children = cloud._await_cdk(process, lambda _line: cloud.interrupt()).split()
+    assert before or children
     assert process.returncode < 0
+    eventually(lambda: all(gone(int(child)) for child in children))
 
 
 def test_who_fails_to_hear_the_cdk_cli_ends_it(tmp_path):
@@ -125,6 +132,19 @@ def test_who_fails_to_hear_the_cdk_cli_ends_it(tmp_path):
     with pytest.raises(ZeroDivisionError):
         LocalCloud(tmp_path)._await_cdk(process, lambda _line: 1 / 0)
     assert process.returncode < 0
+
+
+@pytest.mark.parametrize(("up", "status"), [(True, 0), (False, 128 + signal.SIGTERM)])
+def test_the_end_is_told_before_it_is_made_and_has_its_status(monkeypatch, up, status):
+    life, steps = commands.Life(), []
+    monkeypatch.setattr(commands, "_exit", steps.append)
+    told = SimpleNamespace(sleep=lambda _seconds: steps.append(life.ended.is_set()))
+    monkeypatch.setattr(commands, "time", told)
+    life.end.put(signal.SIGTERM)
+    if up:
+        life.up.set()
+    commands._pass_on(life)
+    assert (steps, life.status) == ([True, status], status)
 
 
 def test_no_proxy_is_asked_for_what_lies_on_this_machine(shared, monkeypatch):

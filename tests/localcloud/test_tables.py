@@ -248,13 +248,50 @@ def test_ttl_is_switched_on_once_and_off_once(deployed, one_item):
     switch(**asked("at", enabled=False))
 
 
-def test_a_restored_table_has_the_items_of_its_backup(deployed, one_item):
-    dynamodb, name = deployed.client("dynamodb"), one_item["TableName"]
+def test_a_restored_table_has_the_items_and_indexes_of_its_backup_or_of_another_table(deployed):
+    dynamodb, name = deployed.client("dynamodb"), f"kept-{uuid.uuid4().hex[:8]}"
+    index = {
+        "IndexName": "by-p",
+        "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"},
+    }
+    dynamodb.create_table(
+        TableName=name,
+        AttributeDefinitions=[{"AttributeName": one, "AttributeType": "S"} for one in ("id", "p")],
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+        GlobalSecondaryIndexes=[index],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    items = [{"id": {"S": one}, "p": {"S": "text"}} for one in "ab"]
+    for item in items:
+        dynamodb.put_item(TableName=name, Item=item)
     backup = dynamodb.create_backup(TableName=name, BackupName="before")["BackupDetails"]
-    dynamodb.delete_item(**one_item)
-    restored = f"{name}-restored"
-    dynamodb.restore_table_from_backup(TargetTableName=restored, BackupArn=backup["BackupArn"])
-    assert dynamodb.get_item(**one_item).get("Item") is None
-    found = dynamodb.get_item(TableName=restored, Key=one_item["Key"])["Item"]
-    assert found["p"] == {"S": "text"}
-    assert dynamodb.describe_table(TableName=restored)["Table"]["ItemCount"] == 1
+    dynamodb.delete_item(TableName=name, Key={"id": {"S": "a"}})
+    of_backup, of_table = f"{name}-backup", f"{name}-table"
+    dynamodb.restore_table_from_backup(TargetTableName=of_backup, BackupArn=backup["BackupArn"])
+    source = {"SourceTableName": name, "UseLatestRestorableTime": True}
+    dynamodb.restore_table_to_point_in_time(TargetTableName=of_table, **source)
+    dynamodb.delete_item(TableName=name, Key={"id": {"S": "b"}})
+    for restored, kept in ((of_backup, items), (of_table, items[1:])):
+        found = dynamodb.query(
+            TableName=restored,
+            IndexName="by-p",
+            KeyConditionExpression="p = :p",
+            ExpressionAttributeValues={":p": {"S": "text"}},
+        )["Items"]
+        assert sorted(found, key=lambda one: one["id"]["S"]) == kept
+        assert dynamodb.describe_table(TableName=restored)["Table"]["ItemCount"] == len(kept)
+
+
+def test_a_statement_of_partiql_reads_and_writes_the_items_of_its_table(deployed, one_item):
+    dynamodb, name = deployed.client("dynamodb"), one_item["TableName"]
+
+    def execute(before: str, after: str) -> Any:
+        return dynamodb.execute_statement(Statement=f'{before} "{name}" {after}')["Items"]
+
+    execute("INSERT INTO", "VALUE {'id': 'b', 'p': 'new'}")
+    execute("UPDATE", "SET p = 'other' WHERE id = 'a'")
+    assert execute("SELECT p FROM", "WHERE id = 'b'") == [{"p": {"S": "new"}}]
+    execute("DELETE FROM", "WHERE id = 'b'")
+    (left,) = dynamodb.scan(TableName=name)["Items"]
+    assert (left["id"], left["p"]) == ({"S": "a"}, {"S": "other"})

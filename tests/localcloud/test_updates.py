@@ -6,7 +6,7 @@ Each change is made by CloudFormation, and asked of the service afterwards; then
 import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from typing import Any
@@ -106,7 +106,7 @@ RULES = [
     {
         "Status": "Enabled",
         "Id": "long",
-        "NoncurrentVersionExpiration": {"NoncurrentDays": 9, "NewerNoncurrentVersions": 2},
+        "NoncurrentVersionExpiration": {"NoncurrentDays": 9, "NewerNoncurrentVersions": 9},
         "Prefix": "b/",
         "TagFilters": [{"Key": "kept", "Value": "long"}],
         "Transitions": [{"StorageClass": "GLACIER", "TransitionInDays": "30"}],
@@ -169,7 +169,8 @@ def table_policy(client: Client, name: str) -> Any:
 
 
 def holders(client: Client, policy: str) -> Any:
-    return client("iam").list_entities_for_policy(PolicyArn=policy)["PolicyRoles"]
+    found = client("iam").list_entities_for_policy(PolicyArn=policy)["PolicyRoles"]
+    return [one["RoleName"] for one in found]
 
 
 def capacity(units: str) -> Properties:
@@ -255,6 +256,13 @@ class Stack:
     def delete(self) -> None:
         self.api.delete_stack(StackName=self.name)
 
+    @contextmanager
+    def beside(self) -> Iterator["Stack"]:
+        """Yield another stack, which is deleted afterwards."""
+        another = Stack(self.deployed, f"{self.name}-beside")
+        yield another
+        another.delete()
+
     def delay(self, url: str) -> str:
         asked_of = self.deployed.client("sqs").get_queue_attributes
         told = asked_of(QueueUrl=url, AttributeNames=["DelaySeconds"])
@@ -287,6 +295,63 @@ class Stack:
         return " ".join(one.get("ResourceStatusReason") or "" for one in events)
 
 
+def ends(document: Any, name: str = "") -> Iterator[str]:
+    """Yield the values of a document, a reference as what it refers to, a truth with its name."""
+    if isinstance(document, str) and document.startswith(("{", "[")):
+        document = json.loads(document)
+    match document:
+        case {"Fn::GetAtt": [str(referred), _]}:
+            yield referred
+        case dict():
+            for inner, value in document.items():
+                yield from ends(value, inner)
+        case list():
+            for value in document:
+                yield from ends(value, name)
+        case bool():
+            yield f"{name}: {document}".lower()
+        case _:
+            yield str(document)
+
+
+def keys(document: Any) -> Iterator[str]:
+    """Yield the names within a document."""
+    if isinstance(document, dict):
+        yield from document
+    if isinstance(document, dict | list):
+        for value in document.values() if isinstance(document, dict) else document:
+            yield from keys(value)
+
+
+NOT_TOLD = {
+    *("2012-10-17", FUNCTION["Code"]["ZipFile"], "enablekeyrotation: true"),
+    *("pointintimerecoveryenabled: true", "sseenabled: true"),
+}
+"""Values that a service tells by other words, or that ``asked`` leaves out."""
+
+
+def missing(case: Case, told: Any) -> set[str]:
+    """Return the values that a changed template says, and its service does not tell."""
+    found = {*ends(told), *keys(told)}
+    parts = {part for one in found for part in re.split("[:/]", one)}
+    return {*ends({**case.base, **case.change})} - found - parts - NOT_TOLD
+
+
+OF_ONE_DEPLOYMENT = re.compile(
+    "-".join(f"[0-9a-f]{{{length}}}" for length in (8, 4, 4, 4, 12))
+    + """|(?<="CodeSha256": ")[^"]*"""  # an archive has the time of its making
+)
+
+
+def without_ids(ids: dict[str, str], told: Any) -> Any:
+    """Return what services say, with the names of a template in place of the physical ids, and
+    without what no other deployment has."""
+    text = json.dumps(told, default=str)
+    for name, found in ids.items():
+        text = text.replace(re.split("[:/]", found)[-1], name)
+    return json.loads(OF_ONE_DEPLOYMENT.sub("", text))
+
+
 @pytest.fixture
 def stack(deployed, request) -> Iterator[Stack]:
     one = Stack(deployed, f"updates-{abs(hash(request.node.name)) % 10**8}")
@@ -295,10 +360,11 @@ def stack(deployed, request) -> Iterator[Stack]:
 
 
 def test_a_changed_property_reaches_its_resource_and_is_taken_back(stack):
-    """All resources are in one template: a deployment for each takes ten times as long."""
+    """What is changed becomes what it would have been from the start. All resources are in one
+    template: a deployment for each takes ten times as long."""
     cases = {name.title().replace(" ", ""): case for name, case in IN_PLACE.items()}
 
-    def deployed(*, changed: bool) -> tuple[dict[str, str], dict[str, Any]]:
+    def deployed(stack: Stack, *, changed: bool) -> tuple[dict[str, str], dict[str, Any]]:
         """Return what is there by each name, and what its service says of it."""
         its = {
             name: of_type(case.kind, **{**case.base, **(case.change if changed else {})})
@@ -308,11 +374,17 @@ def test_a_changed_property_reaches_its_resource_and_is_taken_back(stack):
         client = stack.deployed.client
         return ids, {name: case.ask(client, ids[name]) for name, case in cases.items()}
 
-    ids, before = deployed(changed=False)
-    there, after = deployed(changed=True)
+    with stack.beside() as fresh:
+        made = without_ids(*deployed(fresh, changed=True))
+    ids, before = deployed(stack, changed=False)
+    there, after = deployed(stack, changed=True)
     assert (there, stack.status) == (ids, "UPDATE_COMPLETE")
     assert [name for name in cases if after[name] == before[name]] == []
-    there, again = deployed(changed=False)
+    told = without_ids(ids, after)
+    assert [name for name in cases if told[name] != made[name]] == []
+    lacking = {name: missing(case, told[name]) for name, case in cases.items() if not case.told}
+    assert {name: values for name, values in lacking.items() if values} == {}
+    there, again = deployed(stack, changed=False)
     assert (there, stack.status) == (ids, "UPDATE_COMPLETE")
     assert [name for name in cases if again[name] != before[name]] == []
     stack.delete()
