@@ -226,6 +226,49 @@ def test_ttl_takes_what_has_expired_within_the_last_five_years():
     assert [item["id"]["S"] for item in table.expired(now)] == ["just", "years"]
 
 
+@pytest.mark.parametrize(
+    ("view", "shown"),
+    [
+        ("KEYS_ONLY", ()),
+        ("NEW_IMAGE", ("NewImage",)),
+        ("OLD_IMAGE", ("OldImage",)),
+        ("NEW_AND_OLD_IMAGES", ("NewImage", "OldImage")),
+    ],
+)
+def test_a_record_of_a_stream_shows_of_an_item_what_its_view_says(view, shown):
+    key, now = [{"AttributeName": "id", "KeyType": "HASH"}], {"id": {"S": "a"}, "n": {"N": "1"}}
+    table = JournaledTable(
+        "t",
+        account_id="123456789012",
+        region="us-east-1",
+        schema=key,
+        attr=[{"AttributeName": "id", "AttributeType": "S"}],
+        streams={"StreamEnabled": True, "StreamViewType": view},
+    )
+    later = {**now, "n": {"N": "2"}}
+    for write, by_ttl in ((now, False), (later, False), (None, True)):
+        table.rows.write(now, write, table.journal, by_ttl=by_ttl)
+        table.journal.commit()
+    writes = table.journal.read(0, 9)
+    records = [table.shard.record(one) for one in writes]
+    images = {"NewImage": [now, later, None], "OldImage": [None, now, later]}
+    for place, (record, write) in enumerate(zip(records, writes, strict=True)):
+        change = record["dynamodb"]
+        kept = {name: images[name][place] for name in shown}
+        assert {name: change[name] for name in images if name in change} == {
+            name: image for name, image in kept.items() if image is not None
+        }
+        number = table.shard.starting_sequence_number + place
+        assert (change["Keys"], change["SequenceNumber"]) == ({"id": now["id"]}, str(number))
+        assert change["ApproximateCreationDateTime"] == write.micros // 1_000_000
+        assert (change["StreamViewType"], record["awsRegion"]) == (view, "us-east-1")
+        assert (record["eventVersion"], record["eventSource"]) == ("1.1", "aws:dynamodb")
+    assert [one["eventName"] for one in records] == ["INSERT", "MODIFY", "REMOVE"]
+    assert len({one["eventID"] for one in records}) == 3
+    assert ["userIdentity" in one for one in records] == [False, False, True]
+    assert len(table.shard.get(table.shard.starting_sequence_number + 1, 9)) == 2
+
+
 def test_a_state_that_reads_an_item_has_its_bytes_as_base64(deployed):
     deployed.put("read", list={"L": [{"B": b"\x00\xff"}]})
     read = {

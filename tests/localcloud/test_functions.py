@@ -21,7 +21,7 @@ from botocore.exceptions import ClientError
 
 from lifoq_localcloud.basics.credentials import Credentials
 from lifoq_localcloud.functions import pool, sandboxes
-from lifoq_localcloud.functions.function import FunctionConfig, Outcome
+from lifoq_localcloud.functions.function import FunctionConfig, Outcome, ThrottledError
 from lifoq_localcloud.functions.sandboxes import Sandboxes
 from tests.localcloud.harness import PATIENCE_SECONDS, Deployed, eventually, gone, zipped
 
@@ -112,6 +112,60 @@ def test_more_events_than_instances_wait_for_one(monkeypatch):
         again = {Busy.begun.get(timeout=PATIENCE_SECONDS) for _ in range(2)}
     assert (len(begun), again <= begun) == (number, True)
     assert [end.result().payload for end in ends] == [b"1"] * (number + 2)
+
+
+class Ready:
+    """An instance that answers at once with its number."""
+
+    made: list["Ready"]
+
+    def __init__(self, config: Any, _sandbox: object) -> None:
+        self.config, self.alive, self.during = config, True, Mock()
+        self.made.append(self)
+        self.pid = len(self.made)
+
+    def invoke(self, *_event: object) -> Outcome:
+        self.during()
+        return Outcome(payload=str(self.pid).encode())
+
+    def kill(self) -> None:
+        self.alive = False
+
+
+def test_an_instance_is_used_again_until_it_dies_or_there_is_other_code(monkeypatch):
+    monkeypatch.setattr(Ready, "made", [], raising=False)
+    monkeypatch.setattr(pool, "Instance", Ready)
+    config: Any = SimpleNamespace(name="f", reserved_concurrency=1, code_digest="a")
+    newer, newest = (SimpleNamespace(**{**vars(config), "code_digest": one}) for one in "bc")
+    function = pool.Pool(config, Mock())
+
+    def answer() -> str:
+        return function.invoke(b"").payload.decode()
+
+    run = function.reserve()
+    with pytest.raises(ThrottledError, match="Function f is at its concurrency limit"):
+        function.reserve()
+    assert [run(b"").payload, answer(), function.processes()] == [b"1", "1", [1]]
+    Ready.made[0].alive = False
+    assert (function.processes(), answer()) == ([], "2")
+    function.replace(newer)
+    assert (Ready.made[1].alive, function.digests()) == (False, {"b"})
+    assert (answer(), function.digests()) == ("3", {"b"})
+    seen: list[Any] = []
+
+    def deployed_meanwhile() -> None:
+        function.replace(newest)
+        seen.extend([function.digests(), function.processes(), Ready.made[2].alive])
+
+    Ready.made[2].during = deployed_meanwhile
+    assert (answer(), seen) == ("3", [{"b", "c"}, [3], True])
+    assert (Ready.made[2].alive, answer()) == (False, "4")
+    assert (function.kill_processes(), function.kill_processes()) == ([4], [])
+    assert answer() == "5"
+    function.close()
+    assert not any(one.alive for one in Ready.made)
+    with pytest.raises(ThrottledError):
+        function.reserve()
 
 
 def test_a_function_that_takes_too_long_is_killed(deployed):

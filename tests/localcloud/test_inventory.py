@@ -30,3 +30,23 @@ def test_what_the_application_misses_is_said_once_and_the_rest_is_in_a_file(tmp_
     assert listed == inventory.lines()
     assert "AWS::Lambda::Function.MemorySize: memory is not limited" in listed
     assert len(listed) == 5
+
+
+def test_a_schedule_or_a_rule_is_named_where_it_will_not_fire_as_it_says(tmp_path):
+    stack = {
+        "Wrong": of_type("AWS::Scheduler::Schedule", ScheduleExpression="cron(1 2)"),
+        "Later": of_type("AWS::Scheduler::Schedule", ScheduleExpression={"Ref": "Told"}),
+        "Fixed": of_type("AWS::Scheduler::Schedule", FlexibleTimeWindow={"Mode": "OFF"}),
+        "Loose": of_type("AWS::Scheduler::Schedule", FlexibleTimeWindow={"Mode": "FLEXIBLE"}),
+        "Rule": of_type("AWS::Events::Rule", ScheduleExpression="rate(1 day)"),
+        "Silent": of_type("AWS::Events::Rule", ScheduleExpression=None),
+        "Queue": of_type("AWS::SQS::Queue"),
+        "Cdk": of_type("AWS::CDK::Metadata"),
+    }
+    inventory = Inventory(tmp_path / "not-imitated.txt")
+    wrong, rule, _ = inventory.news({"one": stack})
+    assert wrong.startswith("AWS::Scheduler::Schedule: Invalid Schedule Expression cron(1 2)")
+    assert rule == "AWS::Events::Rule.ScheduleExpression: rules do not fire by themselves"
+    flexible = "AWS::Scheduler::Schedule.FlexibleTimeWindow: schedules fire on time"
+    assert inventory.lines() == [wrong, flexible, rule]
+    assert inventory.news({}) == inventory.lines() == []

@@ -9,9 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from lifoq.schedules.expression import InvalidExpressionError, UnsupportedExpressionError, parse
+from lifoq_localcloud.basics.account import ACCOUNT, REGION
 from lifoq_localcloud.basics.timer import Timer
 from lifoq_localcloud.events.scheduler import Scheduler
 from lifoq_localcloud.events.sources import ScheduleConfig
+from lifoq_localcloud.moto_adapter import deployed
 
 NOON = datetime(2026, 3, 28, 12, 0, tzinfo=UTC)
 """A Saturday; the night that follows begins summer time in Berlin."""
@@ -203,3 +205,43 @@ def test_a_target_that_is_not_there_is_tried_as_often_as_the_schedule_says_and_t
     finally:
         scheduler.close()
     assert (tried, delays) == (["try 1", "try 2", "try 3"], [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("stored", "read"),
+    [
+        ({}, {}),
+        (
+            {"state": "DISABLED", "schedule_expression_timezone": "Europe/Berlin"},
+            {"enabled": False, "timezone": "Europe/Berlin"},
+        ),
+        ({"action_after_completion": "DELETE"}, {"delete_after_completion": True}),
+        (
+            {"start_date": NOON.timestamp(), "end_date": "2026-03-28T12:00:00+00:00"},
+            {"start": NOON, "end": NOON},
+        ),
+    ],
+)
+def test_a_schedule_is_followed_as_it_was_deployed(monkeypatch, stored, read):
+    arn, target = "arn:aws:scheduler:us-east-1:123456789012:schedule/g/s", {"Arn": "arn"}
+    silent = {"state": None, "schedule_expression_timezone": None, "start_date": None}
+    silent |= {"end_date": None, "action_after_completion": None, "last_modified_date": 7.0}
+    named = {"arn": arn, "name": "s", "group_name": "g", "schedule_expression": "rate(1 day)"}
+    one = SimpleNamespace(**named | silent | stored, target=target)
+    group = SimpleNamespace(schedules={"s": one})
+    backend = SimpleNamespace(schedule_groups={"g": group})
+    monkeypatch.setattr(deployed, "scheduler_backends", {ACCOUNT: {REGION: backend}})
+    config = ScheduleConfig(
+        arn=arn,
+        name="s",
+        group="g",
+        expression="rate(1 day)",
+        timezone="UTC",
+        enabled=True,
+        start=None,
+        end=None,
+        changed=7.0,
+        target=target,
+        delete_after_completion=False,
+    )
+    assert deployed.schedules() == [replace(config, **read)]

@@ -3,9 +3,9 @@
 A row of ``refused_alone.txt`` is a call that is wrong whatever there is, one of
 ``refused_by_state.txt`` a call that is wrong beside what there is: the code of AWS's error, a part
 of its sentence, and what the call has otherwise than the whole one of ``WHOLE``. A row of
-``taken.txt`` is a call at the bounds of what AWS takes. What the services' models say is in
-``test_model_rules.py``. The second half is about templates: what a service or
-CloudFormation would refuse, a stack is refused for.
+``taken.txt``, or ``taken_by_state.txt``, is a call at the bounds of what AWS takes. What the
+services' models say is in ``test_model_rules.py``. The second half is about templates: what a
+service or CloudFormation would refuse, a stack is refused for.
 """
 
 import functools
@@ -85,6 +85,7 @@ WORDS: dict[str, Any] = {
     "ELEVEN": [{"Id": str(n), "MessageBody": "x"} for n in range(11)],
     "PUBLISHED": [{"Id": str(n), "Message": "x"} for n in range(11)],
     "TEN": {f"a{n}": {"DataType": "String", "StringValue": "x"} for n in range(10)},
+    "FIVE": [{"Id": str(n), "Arn": TOPIC} for n in range(5)],
     "SIX": [{"Id": str(n), "Arn": TOPIC} for n in range(6)],
 }
 TEXTS = {
@@ -194,7 +195,8 @@ def arrange(client: Client) -> None:
     for name, attributes in {
         "refusing": {"VisibilityTimeout": "60"},
         "refusing.fifo": {"FifoQueue": "true", "VisibilityTimeout": "60"},
-        "short": {"VisibilityTimeout": "1"},
+        "short": {"VisibilityTimeout": "2"},
+        "equal": {"VisibilityTimeout": "3"},
         "mapped": {"VisibilityTimeout": "60"},
     }.items():
         client("sqs").create_queue(QueueName=name, Attributes=attributes)
@@ -228,6 +230,26 @@ def test_a_call_that_is_wrong_beside_what_there_is_is_refused(arranged, subtests
             error = refused.value.response["Error"]
             assert code in error["Code"]
             assert told in error["Message"]
+
+
+def test_what_aws_takes_at_its_bounds_is_taken_beside_what_there_is(arranged, subtests):
+    for operation, _, call in wholes("taken_by_state.txt"):
+        service, _, name = operation.partition(".")
+        with subtests.test(operation, call=call):
+            getattr(arranged(service), xform_name(name))(**call)
+
+
+def test_an_account_keeps_a_hundred_executions_that_no_function_reserves(arranged):
+    api = arranged("lambda")
+    pages = api.get_paginator("list_functions").paginate()
+    names = [one["FunctionName"] for page in pages for one in page["Functions"]]
+    told = [api.get_function_concurrency(FunctionName=name) for name in names]
+    left = 900 - sum(one.get("ReservedConcurrentExecutions", 0) for one in told)
+    for reserved in (left, left - 1, left):  # its own does not count twice
+        api.put_function_concurrency(FunctionName="refusing", ReservedConcurrentExecutions=reserved)
+    with pytest.raises(ClientError, match=r"minimum value of \[100\]"):
+        api.put_function_concurrency(FunctionName="refusing", ReservedConcurrentExecutions=left + 1)
+    api.delete_function_concurrency(FunctionName="refusing")
 
 
 def test_the_other_events_of_a_call_are_taken(arranged):

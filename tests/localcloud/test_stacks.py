@@ -56,6 +56,11 @@ class Stacks:
     def status(self, stack: str) -> str:
         return self.api.describe_stacks(StackName=stack)["Stacks"][0]["StackStatus"]
 
+    def history(self, stack: str) -> list[str]:
+        """The statuses that a stack has had, one after another."""
+        events = self.api.describe_stack_events(StackName=stack)["StackEvents"]
+        return [one["ResourceStatus"] for one in reversed(events)]
+
     def reasons(self, stack: str) -> str:
         events = self.api.describe_stack_events(StackName=stack)["StackEvents"]
         return " ".join(one.get("ResourceStatusReason") or "" for one in events)
@@ -291,6 +296,15 @@ def test_an_output_that_cannot_be_told_has_the_deployment_rolled_back(stacks, na
     template = {"Resources": {"Topic": TOPIC}, "Outputs": outputs}
     assert stacks.change(name, json.dumps(template)) == "ROLLBACK_COMPLETE"
     assert "Colour" in stacks.reasons(name)
+    begun = ["REVIEW_IN_PROGRESS", "CREATE_IN_PROGRESS"]
+    undone = ["CREATE_FAILED", "ROLLBACK_IN_PROGRESS", "ROLLBACK_COMPLETE"]
+    assert stacks.history(name) == [*begun, *undone]
+    right = json.dumps({"Resources": template["Resources"]})
+    stacks.delete(name)
+    stacks.change(name, right)
+    assert stacks.change(name, json.dumps(template), kind="UPDATE") == "UPDATE_ROLLBACK_COMPLETE"
+    undone = ["UPDATE_FAILED", "UPDATE_ROLLBACK_IN_PROGRESS", "UPDATE_ROLLBACK_COMPLETE"]
+    assert stacks.history(name) == [*begun, "CREATE_COMPLETE", "UPDATE_IN_PROGRESS", *undone]
 
 
 NOTHING_CAN_RUN_WITH: dict[str, list[tuple[dict[str, Any], str]]] = {

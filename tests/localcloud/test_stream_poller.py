@@ -12,6 +12,7 @@ from lifoq_localcloud.events import stream_poller
 from lifoq_localcloud.events.sources import MappingConfig
 from lifoq_localcloud.events.stream_poller import StreamPoller
 from lifoq_localcloud.functions.function import Outcome, ThrottledError
+from lifoq_localcloud.moto_adapter import deployed
 from lifoq_localcloud.tables.journal import Journal, Write
 from tests.localcloud.harness import eventually
 
@@ -175,3 +176,48 @@ def test_a_pause_lies_between_two_reads_of_a_stream_that_was_idle(follow):
 
     eventually(lambda: len(following.batches) == 2)
     assert time.monotonic() - began >= 0.3
+
+
+STORED: dict[str, Any] = {
+    "uuid": "mapping",
+    "enabled": True,
+    "function_arn": "arn:aws:lambda:us-east-1:123456789012:function:follower",
+    "event_source_arn": SETTINGS["source_arn"],
+    "batch_size": "100",
+    "max_batch_window": None,
+    "filter_criteria": None,
+    "function_response_types": None,
+    "destination_config": None,
+    "max_retry_attempts": None,
+    "max_record_age": None,
+    "bisect_on_error": None,
+}
+"""A mapping as moto keeps it: with texts for numbers where a template has them."""
+
+
+@pytest.mark.parametrize(
+    ("stored", "read"),
+    [
+        ({}, {}),
+        ({"max_retry_attempts": -1, "max_record_age": "-1"}, {}),  # for ever
+        (
+            {"max_retry_attempts": "0", "max_record_age": 60, "max_batch_window": "5"},
+            {"max_retries": 0, "max_record_age_seconds": 60, "window_seconds": 5.0},
+        ),
+        ({"enabled": "false", "bisect_on_error": "true"}, {"enabled": False, "bisect": True}),
+        ({"filter_criteria": {}, "destination_config": {"OnFailure": None}}, {}),
+        (
+            {
+                "filter_criteria": {"Filters": [{"Pattern": json.dumps(ONLY_B)}]},
+                "destination_config": {"OnFailure": {"Destination": "arn:of:a:queue"}},
+                "function_response_types": ["ReportBatchItemFailures"],
+            },
+            {"filters": (ONLY_B,), "on_failure": "arn:of:a:queue", "report_item_failures": True},
+        ),
+    ],
+)
+def test_a_mapping_is_followed_as_it_was_deployed(monkeypatch, stored, read):
+    mapping = SimpleNamespace(**STORED | stored)
+    monkeypatch.setattr(deployed, "_mappings_of", {"dynamodb": [mapping]}.get)
+    silent = {"max_retries": None, "on_failure": None}
+    assert deployed.mappings() == [MappingConfig(**SETTINGS | silent | read)]

@@ -248,6 +248,29 @@ def test_ttl_is_switched_on_once_and_off_once(deployed, one_item):
     switch(**asked("at", enabled=False))
 
 
+def test_a_stream_is_switched_on_once_and_read_by_its_own_shard(deployed, one_item):
+    dynamodb, name = deployed.client("dynamodb"), one_item["TableName"]
+    on = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
+
+    def switch(**stream: Any) -> str | None:
+        told = dynamodb.update_table(TableName=name, StreamSpecification=stream)
+        return told["TableDescription"].get("LatestStreamArn")
+
+    first = switch(**on)
+    assert refused(switch, **on) == "ResourceInUseException"
+    api = deployed.client("dynamodbstreams")
+    asked = {"StreamArn": first, "ShardId": f"shardId-{'0' * 21}", "ShardIteratorType": "LATEST"}
+    assert refused(api.get_shard_iterator, **asked) == "ResourceNotFoundException"
+    switch(StreamEnabled=False)
+    assert switch(**on)
+    dynamodb.put_item(TableName=name, Item=one_item["Key"])
+    record = records(deployed, name)[-1]
+    change = record["dynamodb"]
+    assert (record["eventName"], change["Keys"]) == ("MODIFY", one_item["Key"])
+    assert change["StreamViewType"] == "KEYS_ONLY"
+    assert not {"NewImage", "OldImage"} & change.keys()
+
+
 def test_a_restored_table_has_the_items_and_indexes_of_its_backup_or_of_another_table(deployed):
     dynamodb, name = deployed.client("dynamodb"), f"kept-{uuid.uuid4().hex[:8]}"
     index = {

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 from botocore.exceptions import ClientError, ParamValidationError
 
+from lifoq_localcloud.deployments.resources import buckets
 from tests.localcloud import asked
 from tests.localcloud.asked import Client
 from tests.localcloud.harness import CODE_BUCKET, eventually
@@ -100,6 +101,8 @@ def invoked(client: Client, name: str) -> Any:
 
 
 TAGS = {"Tags": [{"Key": "team", "Value": "pictures"}]}
+OTHER_TAGS = {"Tags": [{"Key": "team", "Value": "prices"}]}
+MAP = {"Tags": {"team": "pictures"}}
 
 RULES = [
     {"Status": "Enabled", "ExpirationInDays": 3, "Id": "short", "Prefix": "a/"},
@@ -119,17 +122,58 @@ RULES = [
 ]
 REDRIVE = {"RedrivePolicy": {"deadLetterTargetArn": arn("Dead"), "maxReceiveCount": 2}}
 STREAM = {"StreamSpecification": {"StreamViewType": "KEYS_ONLY"}}
-SETTINGS = {"Timeout": 9, "Environment": {"Variables": {"GREETING": "hello"}}, **TAGS}
+NEW_IMAGES = {"StreamSpecification": {"StreamViewType": "NEW_IMAGE"}, **TAGS}
+ALARM = {
+    "ComparisonOperator": "GreaterThanThreshold",
+    "EvaluationPeriods": 2,
+    "MetricName": "errors",
+    "Namespace": "shop",
+    "Period": 60,
+    "Statistic": "Sum",
+    "Threshold": 1.5,
+}
+OF_ALARM = {"AlarmRule": 'ALARM("another")'}
+READS = {"FunctionName": ref("Functioncode"), "EventSourceArn": arn("Queue")}
+SLOWLY = {
+    "BatchSize": 3,
+    "Enabled": False,
+    "FilterCriteria": {"Filters": [{"Pattern": '{"body": ["news"]}'}]},
+    "FunctionResponseTypes": ["ReportBatchItemFailures"],
+    "MaximumBatchingWindowInSeconds": 7,
+}
+BY_KEY = {"KmsKeyId": "arn:aws:kms:us-east-1:123456789012:key/ours"}
+ALIAS = {"AliasName": "alias/of-updates", "TargetKeyId": ref("Keydescription")}
+SETTINGS = {
+    "Architectures": ["arm64"],
+    "Description": "counts",
+    "Environment": {"Variables": {"GREETING": "hello"}},
+    "MemorySize": 256,
+    "ReservedConcurrentExecutions": 2,
+    "Timeout": 9,
+    "TracingConfig": {"Mode": "Active"},
+    **TAGS,
+}
+LEVEL = "import os\ndef handler(event, context):\n    return os.getenv('AWS_LAMBDA_LOG_LEVEL')\n"
+SAYS_LEVEL = {**FUNCTION, "Code": {"ZipFile": LEVEL}}
+DEBUG = {"LoggingConfig": {"LogFormat": "JSON", "ApplicationLogLevel": "DEBUG"}}
 OTHER_CODE = {"Code": {"ZipFile": "def handler(event, context):\n    return 2\n"}}
 OTHER_ROLE = {
     "AssumeRolePolicyDocument": trust("events"),
     "Description": "another",
+    "MaxSessionDuration": 7200,
     "ManagedPolicyArns": ["arn:aws:iam::aws:policy/AmazonSQSFullAccess"],
     "Policies": [{"PolicyName": "own", "PolicyDocument": allow("sqs:SendMessage")}],
 }
 OTHER_RULE = {
     "EventPattern": {"source": ["office"]},
-    "Targets": [{"Id": "queue", "Arn": arn("Queue")}],
+    "Description": "of the office",
+    "State": "DISABLED",
+    "Targets": [{"Id": "dead", "Arn": arn("Dead")}, {"Id": "queue", "Arn": arn("Queue")}],
+    **TAGS,
+}
+RECORDED = {
+    "LoggingConfiguration": {"Level": "ALL", "IncludeExecutionData": True},
+    "TracingConfiguration": {"Enabled": True},
 }
 FAILS = {"DefinitionString": MACHINE["DefinitionString"].replace("Succeed", "Fail")}
 GET, PUT = ({"PolicyDocument": allow(action)} for action in ("s3:GetObject", "s3:PutObject"))
@@ -144,7 +188,10 @@ RECOVERY = {"PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": T
 ENCRYPTED = {"SSESpecification": {"SSEEnabled": True}}
 OTHER_KEY = {"SSESpecification": {"SSEEnabled": True, "KMSMasterKeyId": "alias/ours"}}
 POLICY = {"ResourcePolicy": {"PolicyDocument": allow("dynamodb:GetItem")}}
-ENCRYPTION = {"ServerSideEncryptionByDefault": {"SSEAlgorithm": "aws:kms"}}
+ENCRYPTION = {
+    "ServerSideEncryptionByDefault": {"SSEAlgorithm": "aws:kms"},
+    "BucketKeyEnabled": True,
+}
 BUCKET_SETTINGS = {
     "BucketEncryption": {"ServerSideEncryptionConfiguration": [ENCRYPTION]},
     "LifecycleConfiguration": {"Rules": RULES},
@@ -183,6 +230,23 @@ def capacities(client: Client, name: str) -> Any:
     return told["ReadCapacityUnits"], told["WriteCapacityUnits"]
 
 
+def index_capacity(units: int) -> Properties:
+    throughput = {"ReadCapacityUnits": str(units), "WriteCapacityUnits": 4}
+    index = {**INDEX, "ProvisionedThroughput": throughput}
+    return {**TABLE, **BY_OWNER, **capacity("2"), "GlobalSecondaryIndexes": [index]}
+
+
+def index_capacities(client: Client, name: str) -> Any:
+    (found,) = client("dynamodb").describe_table(TableName=name)["Table"]["GlobalSecondaryIndexes"]
+    told = found["ProvisionedThroughput"]
+    return told["ReadCapacityUnits"], told["WriteCapacityUnits"]
+
+
+def target_key(client: Client, name: str) -> Any:
+    aliases = client("kms").list_aliases()["Aliases"]
+    return [one["TargetKeyId"] for one in aliases if one["AliasName"] == name]
+
+
 IN_PLACE = {
     "SqsDelay": Case(QUEUE, {}, {"DelaySeconds": 7}),
     "SqsRetention": Case(QUEUE, {}, {"MessageRetentionPeriod": 600}),
@@ -196,21 +260,30 @@ IN_PLACE = {
     "TableKey": Case(DYNAMO, {**TABLE, **ENCRYPTED}, OTHER_KEY),
     "TableRecovery": Case(DYNAMO, TABLE, RECOVERY),
     "FunctionCode": Case(LAMBDA, FUNCTION, OTHER_CODE, invoked),
+    "FunctionLog": Case(LAMBDA, SAYS_LEVEL, DEBUG, invoked),
     "FunctionSettings": Case(LAMBDA, FUNCTION, SETTINGS),
-    "LogRetention": Case("AWS::Logs::LogGroup", {}, {"RetentionInDays": 7}),
+    "LogRetention": Case("AWS::Logs::LogGroup", {}, {"RetentionInDays": 7, **TAGS}),
+    "LogKey": Case("AWS::Logs::LogGroup", {}, BY_KEY),
     "ManagedPolicy": Case("AWS::IAM::ManagedPolicy", GET, PUT),
     "Role1": Case("AWS::IAM::Role", ROLE, OTHER_ROLE),
     "Rule": Case("AWS::Events::Rule", RULE, OTHER_RULE),
-    "Topic": Case(TOPIC, {}, {"DisplayName": "News"}),
-    "Parameter": Case("AWS::SSM::Parameter", ONE, {"Value": "2", "Description": "two"}),
+    "Topic": Case(TOPIC, {}, {"DisplayName": "News", **TAGS}),
+    "Parameter": Case("AWS::SSM::Parameter", ONE, {"Value": "2", "Description": "two", **MAP}),
     "Schedule": Case(SCHEDULES, SCHEDULE, {"ScheduleExpression": "rate(2 hours)"}),
-    "StateMachine": Case("AWS::StepFunctions::StateMachine", MACHINE, FAILS),
+    "StateMachine": Case("AWS::StepFunctions::StateMachine", MACHINE, {**FAILS, **TAGS}),
+    "Recorded": Case("AWS::StepFunctions::StateMachine", MACHINE, RECORDED),
+    "Alarm": Case("AWS::CloudWatch::Alarm", {**ALARM, **TAGS}, {"Threshold": 9.5, **OTHER_TAGS}),
+    "Composite": Case("AWS::CloudWatch::CompositeAlarm", OF_ALARM, {"AlarmDescription": "both"}),
+    "Mapping": Case("AWS::Lambda::EventSourceMapping", READS, SLOWLY),
+    "Alias": Case("AWS::KMS::Alias", ALIAS, {"TargetKeyId": ref("Keykeypolicy")}, target_key),
+    "TableView": Case(DYNAMO, {**TABLE, **STREAM}, NEW_IMAGES),
+    "IndexCapacity": Case(DYNAMO, index_capacity(2), index_capacity(7), index_capacities),
     "TableCapacity": Case(DYNAMO, {**TABLE, **capacity("2")}, capacity("7"), capacities),
     "TablePolicy": Case(DYNAMO, TABLE, POLICY, table_policy),
     "Holders": Case("AWS::IAM::ManagedPolicy", HELD, {"Roles": [ref("Role")]}, holders),
     "Boundary": Case("AWS::IAM::Role", ROLE, BOUNDARY),
     "Subscription": Case("AWS::SNS::Subscription", TO_QUEUE, FILTERED),
-    "Api": Case("AWS::ApiGatewayV2::Api", API, {"Name": "ours", "Description": "ours"}),
+    "Api": Case("AWS::ApiGatewayV2::Api", API, {"Name": "ours", "Description": "ours", **MAP}),
     "Dashboard": Case(
         "AWS::CloudWatch::Dashboard",
         {"DashboardBody": '{"widgets": []}'},
@@ -324,7 +397,8 @@ def keys(document: Any) -> Iterator[str]:
 
 
 NOT_TOLD = {
-    *("2012-10-17", FUNCTION["Code"]["ZipFile"], "enablekeyrotation: true"),
+    *("2012-10-17", FUNCTION["Code"]["ZipFile"], "enabled: false"),
+    "enablekeyrotation: true",
     *("pointintimerecoveryenabled: true", "sseenabled: true"),
 }
 """Values that a service tells by other words, or that ``asked`` leaves out."""
@@ -530,6 +604,12 @@ def test_a_name_and_the_retries_of_a_function_belong_to_one_resource(stack):
     assert ids["Named"] in stack.physical(QUEUE)
     asked_of = stack.deployed.client("lambda").get_function_event_invoke_config
     assert asked_of(FunctionName=ids["Function"])["MaximumRetryAttempts"] == 1
+    retries["Properties"]["MaximumRetryAttempts"] = 0
+    stack.deploy({**base, "Retries": retries, "Named": named})
+    assert asked_of(FunctionName=ids["Function"])["MaximumRetryAttempts"] == 0
+    stack.deploy(base)
+    with pytest.raises(ClientError, match="ResourceNotFoundException"):
+        asked_of(FunctionName=ids["Function"])
 
 
 def test_what_another_resource_asks_of_one_is_what_it_is(stack):
@@ -545,6 +625,11 @@ def test_what_another_resource_asks_of_one_is_what_it_is(stack):
         ),
         "Parameter": ("AWS::SSM::Parameter", {"Type": "String", "Value": "7"}, "Value"),
         "Schedule": ("AWS::Scheduler::Schedule", {**SCHEDULE, "Name": "hourly"}, "Arn"),
+        "Grouped": (
+            "AWS::Scheduler::Schedule",
+            {**SCHEDULE, "Name": "grouped", "GroupName": ref("Group")},
+            "Arn",
+        ),
         "Thing": ("AWS::Nowhere::Thing", {}, "ItsArn"),
         "Other": ("AWS::Nowhere::Thing", {}, "Size"),
     }
@@ -561,6 +646,7 @@ def test_what_another_resource_asks_of_one_is_what_it_is(stack):
         "named",
         "7",
         "arn:aws:scheduler:us-east-1:123456789012:schedule/default/hourly",
+        "arn:aws:scheduler:us-east-1:123456789012:schedule/ours/grouped",
         f"arn:aws:local:us-east-1:123456789012:{ids['Thing']}",
         f"{ids['Other']}.Size",
     ]
@@ -679,6 +765,54 @@ def test_every_part_of_a_lifecycle_rule_reaches_the_bucket(stack):
     assert long["Transitions"] == [{"Days": 30, "StorageClass": "GLACIER"}]
     assert parts["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
     assert parts["Status"] == "Disabled"
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ({"Id": "short"}, {"ID": "short"}),
+        ({"ExpirationInDays": "3"}, {"Expiration": {"Days": 3}}),
+        ({"ExpirationDate": "2030-01-01"}, {"Expiration": {"Date": "2030-01-01"}}),
+        (
+            {"ExpiredObjectDeleteMarker": "true"},
+            {"Expiration": {"ExpiredObjectDeleteMarker": True}},
+        ),
+        (
+            {"NoncurrentVersionExpirationInDays": 5},
+            {"NoncurrentVersionExpiration": {"NoncurrentDays": 5}},
+        ),
+        (
+            {
+                "Transition": {"StorageClass": "GLACIER", "TransitionInDays": "30"},
+                "Transitions": [{"StorageClass": "GLACIER", "TransitionDate": "2030-01-01"}],
+            },
+            {
+                "Transitions": [
+                    {"StorageClass": "GLACIER", "Date": "2030-01-01"},
+                    {"StorageClass": "GLACIER", "Days": 30},
+                ]
+            },
+        ),
+        (
+            {"NoncurrentVersionTransition": {"StorageClass": "GLACIER", "TransitionInDays": 9}},
+            {"NoncurrentVersionTransitions": [{"StorageClass": "GLACIER", "NoncurrentDays": 9}]},
+        ),
+        ({"Prefix": "a/"}, {"Filter": {"Prefix": "a/"}}),
+        ({"ObjectSizeLessThan": "9"}, {"Filter": {"ObjectSizeLessThan": 9}}),
+        ({"TagFilters": TAGS["Tags"]}, {"Filter": {"Tag": TAGS["Tags"][0]}}),
+        (
+            {"ObjectSizeGreaterThan": 1, "Prefix": "a/"},
+            {"Filter": {"And": {"ObjectSizeGreaterThan": 1, "Prefix": "a/"}}},
+        ),
+        (
+            {"TagFilters": [*TAGS["Tags"], *OTHER_TAGS["Tags"]]},
+            {"Filter": {"And": {"Tags": [*TAGS["Tags"], *OTHER_TAGS["Tags"]]}}},
+        ),
+    ],
+)
+def test_a_lifecycle_rule_gets_the_form_that_it_has_in_the_api(rule, told):
+    always = {"Status": "Enabled", "Filter": {"Prefix": ""}}
+    assert buckets._lifecycle({"Status": "Enabled", **rule}) == {**always, **told}
 
 
 def test_a_route_lets_in_whom_it_asks_for_and_is_not_answered_when_it_is_gone(stack):
