@@ -247,7 +247,7 @@ def _check_iterator(backend: DynamoDBStreamsBackend, iterator_arn: str, *_: Any)
 def _check_shard(
     backend: DynamoDBStreamsBackend, arn: str, shard_id: str, *_: Any, **_more: Any
 ) -> None:
-    name = arn.split(":", 6)[5].split("/")[1]
+    name = arn.split(":")[5].split("/")[1]
     shard = backend.dynamodb.get_table(name).stream_shard
     if shard is None or shard.id != shard_id:
         raise JsonRESTError(

@@ -168,15 +168,8 @@ class JournaledTable(Table):
         self.rows.write(image, image, self.journal)
         return self._item(image)
 
-    def get_item(
-        self, hash_key: DynamoType, range_key: DynamoType | None = None, *_: Any
-    ) -> Item | None:
-        image = self.rows.get(self._key(hash_key, range_key))
-        return None if image is None else self._item(image)
-
-    def delete_item(self, hash_key: DynamoType, range_key: DynamoType | None) -> Item | None:
-        image = self.rows.write(self._key(hash_key, range_key), None, self.journal)
-        return None if image is None else self._item(image)
+    def delete_item(self, hash_key: DynamoType, range_key: DynamoType | None) -> None:
+        self.rows.write(self._key(hash_key, range_key), None, self.journal)
 
     def all_items(self) -> list[Item]:
         return [*map(self._item, self.rows)]
@@ -306,7 +299,7 @@ def by_name(name: str) -> JournaledTable | None:
 
 
 def table_of_stream(stream_arn: str) -> JournaledTable | None:
-    return table(stream_arn.split(":", 5)[5].split("/")[1])
+    return table(stream_arn.split(":")[5].split("/")[1])
 
 
 @contextmanager

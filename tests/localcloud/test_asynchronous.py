@@ -1,6 +1,7 @@
 """Lambda's asynchronous invocation: retries, throttling, event age, destinations."""
 
 import json
+import uuid
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -99,6 +100,7 @@ def test_an_end_is_told_with_its_last_answer_if_there_was_one():
     (done,) = Event(OK).told
     assert done["responseContext"] == {"statusCode": 200, "executedVersion": "$LATEST"}
     assert (done["requestPayload"], done["responsePayload"]) == ({"n": 1}, None)
+    assert uuid.UUID(done["requestContext"]["requestId"])
     (failed,) = Event(FAILED, MaximumRetryAttempts=0).told
     assert failed["requestContext"]["approximateInvokeCount"] == 1
     assert failed["requestContext"]["functionArn"].endswith(":f:$LATEST")

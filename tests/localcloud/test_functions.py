@@ -21,7 +21,7 @@ from botocore.exceptions import ClientError
 
 from lifoq_localcloud.basics.credentials import Credentials
 from lifoq_localcloud.functions import pool, sandboxes
-from lifoq_localcloud.functions.function import FunctionConfig, Outcome, ThrottledError
+from lifoq_localcloud.functions.function import CodeError, FunctionConfig, Outcome, ThrottledError
 from lifoq_localcloud.functions.sandboxes import Sandboxes
 from tests.localcloud.harness import PATIENCE_SECONDS, Deployed, eventually, gone, zipped
 
@@ -188,6 +188,11 @@ def test_a_process_that_dies_fails_its_event_and_the_next_one_gets_another(deplo
     assert after["event"] == {}
     log = (deployed.cloud.logs / f"{deployed.ids['Single']}.log").read_text()
     assert log.count("Runtime exited with error: exit status 3") == 1
+    begun = re.findall(r"START RequestId: (\S+) Version: \$LATEST\n", log)
+    reported = r"END RequestId: (\S+)\nREPORT RequestId: (\S+)\tDuration: (\S+) ms\n"
+    ended = re.findall(reported, log)
+    assert [one[:2] for one in ended] == [(one, one) for one in begun]
+    assert all(0 < float(millis) < PATIENCE_SECONDS * 1000 for _, _, millis in ended)
     (child,) = re.findall(r"^child (\d+)$", log, re.MULTILINE)
     eventually(lambda: gone(int(child)))
 
@@ -361,6 +366,10 @@ def test_the_place_of_a_function_has_its_code_its_log_and_lambdas_variables(tmp_
         places(config).log(line)
     assert (places.logs / "work.log").read_bytes() == b"first\nsecond\n"
     assert heard == [(config, b"first\n"), (config, b"second\n")]
+    with pytest.raises(CodeError, match="work has code that is damaged: File is not a zip file"):
+        Sandboxes(
+            directory=tmp_path, credentials=credentials, code=lambda _: b"", on_output=Mock()
+        )(replace(config, code_digest="damaged"))
     places(replace(config, code_digest="later"))
     places.keep(lambda: {"later"})
     assert [one.name for one in asset.parent.iterdir()] == ["later"]

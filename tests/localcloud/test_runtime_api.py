@@ -44,6 +44,12 @@ def test_a_stranger_gets_no_event_and_forges_no_answer(api, instance):
     assert ask(api, f"/{secret}/{NEXT}") == (200, b"{}")
     assert ask(api, f"/{secret}/{ANSWER}", b"good")[0] == 202
     instance.finished.assert_called_once_with("1", b"good", failed=False)
+    assert ask(api, f"/{secret}/{ANSWER.replace('response', 'error')}", b"bad")[0] == 202
+    instance.finished.assert_called_with("1", b"bad", failed=True)
+    assert ask(api, f"/{secret}/2018-06-01/runtime/init/error", b"early") == (202, b"")
+    instance.init_failed.assert_called_once_with(b"early")
+    for body in (None, b"x"):
+        assert ask(api, f"/{secret}/2018-06-01/other", body) == (404, b"")
 
 
 def test_who_does_not_say_where_its_request_ends_gets_no_event(api, instance):

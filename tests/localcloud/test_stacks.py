@@ -110,6 +110,9 @@ def test_change_sets_of_two_stacks_may_have_the_same_name(stacks, name):
     stacks.api.execute_change_set(StackName=f"{name}-a", ChangeSetName="same")
     assert stacks.status(f"{name}-a") == "CREATE_COMPLETE"
     assert stacks.status(f"{name}-b") == "REVIEW_IN_PROGRESS"
+    stacks.delete(f"{name}-a")
+    with pytest.raises(ClientError, match="ChangeSetNotFound"):
+        stacks.api.describe_change_set(StackName=f"{name}-a", ChangeSetName="same")
 
 
 SOON = {"Fn::Join": ["", ["so", "on"]]}

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 from botocore.exceptions import ClientError, ParamValidationError
 
-from lifoq_localcloud.deployments.resources import buckets
+from lifoq_localcloud.deployments.resources import buckets, changes
 from tests.localcloud import asked
 from tests.localcloud.asked import Client
 from tests.localcloud.harness import CODE_BUCKET, eventually
@@ -727,6 +727,37 @@ def test_a_resource_that_is_to_be_retained_outlives_its_place_in_the_template(st
     assert stack.physical(QUEUE) >= {ids["It"], ids["Other"]}
 
 
+def test_what_cannot_be_deleted_is_told_and_left_behind(stack):
+    client = stack.deployed.client("dynamodb")
+    kept = table(DeletionProtectionEnabled=True)
+    wrong = parameter({"Fn::ImportValue": "nobody:exports"}) | {"DependsOn": "It"}
+    stack.deploy({"Queue": queue(), "It": kept, "Wrong": wrong})
+    assert {"ROLLBACK_FAILED", "ROLLBACK_COMPLETE"} <= stack.statuses
+    stack.delete()
+    stack.deploy({"Queue": queue(), "It": kept})
+    stack.deploy({"Queue": queue()})
+    assert stack.status == "UPDATE_COMPLETE"
+    assert "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS" in stack.statuses
+    assert "can't be deleted while DeletionProtectionEnabled" in stack.reasons
+    left = {one for one in stack.physical(DYNAMO) if one.startswith(stack.name)}
+    assert len(left) == 2
+    for name in left:
+        client.update_table(TableName=name, DeletionProtectionEnabled=False)
+        client.delete_table(TableName=name)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        ({"A": 7, "B": True, "C": 1.5}, {"A": "7", "B": "true", "C": "1.5"}, set()),
+        ({"A": None, "B": {"x": None, "y": [1]}}, {"B": {"y": ["1"]}}, set()),
+        ({"A": 7, "B": [1, 2], "C": {"x": 1}}, {"A": 8, "B": [2, 1], "D": ""}, {*"ABCD"}),
+    ],
+)
+def test_a_number_or_a_truth_is_as_good_as_its_text(before, after, changed):
+    assert changes.between(before, after) == changed
+
+
 def test_resources_that_refer_to_each_other_in_a_circle_are_refused(stack):
     with pytest.raises(ClientError, match=r"Circular dependency between resources: \[[AB], [AB]\]"):
         stack.deploy({"A": parameter(ref("B")), "B": parameter(ref("A"))})
@@ -959,6 +990,25 @@ def test_a_nested_stack_is_updated_where_it_is_and_tells_its_outputs(stack):
     assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
     stack.delete()
     assert url not in stack.physical(QUEUE)
+
+
+def test_a_stack_outlives_what_a_stack_within_it_cannot_delete(stack):
+    s3 = stack.deployed.client("s3")
+    inner = {"Resources": {"It": of_type("AWS::S3::Bucket")}}
+    inner["Outputs"] = {"Name": {"Value": ref("It")}}
+    s3.put_object(Bucket=CODE_BUCKET, Key="inner.json", Body=json.dumps(inner))
+    url = f"https://s3.us-east-1.amazonaws.com/{CODE_BUCKET}/inner.json"
+    nested = of_type("AWS::CloudFormation::Stack", TemplateURL=url)
+    holder = parameter({"Fn::GetAtt": ["It", "Outputs.Name"]})
+    held = stack.deploy({"It": nested, "Holder": holder})["Holder"]
+    bucket = stack.deployed.client("ssm").get_parameter(Name=held)["Parameter"]["Value"]
+    s3.put_object(Bucket=bucket, Key="kept", Body=b"")
+    stack.delete()
+    assert stack.status == "DELETE_FAILED"
+    assert re.search("Embedded stack .* failed: .*BucketNotEmpty", stack.reasons)
+    s3.delete_object(Bucket=bucket, Key="kept")
+    stack.delete()
+    assert bucket not in {one["Name"] for one in s3.list_buckets()["Buckets"]}
 
 
 def test_an_update_is_undone_though_what_the_old_template_reads_is_gone(stack):
