@@ -230,6 +230,7 @@ def test_a_call_that_is_wrong_beside_what_there_is_is_refused(arranged, subtests
             error = refused.value.response["Error"]
             assert code in error["Code"]
             assert told in error["Message"]
+            assert 400 <= refused.value.response["ResponseMetadata"]["HTTPStatusCode"] < 500
 
 
 def test_what_aws_takes_at_its_bounds_is_taken_beside_what_there_is(arranged, subtests):

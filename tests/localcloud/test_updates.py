@@ -846,6 +846,21 @@ def test_a_lifecycle_rule_gets_the_form_that_it_has_in_the_api(rule, told):
     assert buckets._lifecycle({"Status": "Enabled", **rule}) == {**always, **told}
 
 
+def test_a_filter_is_read_by_the_scope_that_it_has_now(stack):
+    def deployed(**more: Any) -> dict[str, str]:
+        given = {**TO_QUEUE, "FilterPolicy": {"kind": ["new"]}, **more}
+        subscription = of_type("AWS::SNS::Subscription", **given)
+        return stack.deploy({"Topic": of_type(TOPIC), "Queue": queue(), "It": subscription})
+
+    ids, client = deployed(), stack.deployed.client
+    messages = [json.dumps({"kind": "new", "number": number}) for number in (1, 2)]
+    client("sns").publish(TopicArn=ids["Topic"], Message=messages[0])  # it has no such attribute
+    assert deployed(FilterPolicyScope="MessageBody") == ids
+    client("sns").publish(TopicArn=ids["Topic"], Message=messages[1])
+    found = client("sqs").receive_message(QueueUrl=ids["Queue"], MaxNumberOfMessages=10)
+    assert [json.loads(one["Body"])["Message"] for one in found["Messages"]] == messages[1:]
+
+
 def test_a_route_lets_in_whom_it_asks_for_and_is_not_answered_when_it_is_gone(stack):
     def of_api(kind: str, **properties: Any) -> Properties:
         return of_type(f"AWS::ApiGatewayV2::{kind}", ApiId=ref("Api"), **properties)
