@@ -181,6 +181,7 @@ def test_what_a_handler_prints_has_the_time_and_the_id_of_its_task():
         print("no end", end="", file=out)
     with handling(["two"]):
         print("begins anew", file=out)
+    print("at its end", file=out)
     assert lines() == [
         "at its start",
         {"message": "a", "taskId": "one"},
@@ -189,6 +190,7 @@ def test_what_a_handler_prints_has_the_time_and_the_id_of_its_task():
         {"message": "{'a': 'dict'} [x]", "taskId": "one"},
         {"message": "no end", "taskId": "one"},
         {"message": "begins anew", "taskId": "two"},
+        "at its end",
     ]
 
 

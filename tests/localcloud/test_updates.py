@@ -1030,11 +1030,16 @@ def test_an_update_is_undone_though_what_the_old_template_reads_is_gone(stack):
     ssm = stack.deployed.client("ssm")
     ssm.put_parameter(Name="/delay", Value="3", Type="String")
     reads = {"Delay": {"Type": "AWS::SSM::Parameter::Value<String>", "Default": "/delay"}}
-    url = stack.deploy({"It": queue(DelaySeconds=ref("Delay"))}, {"Parameters": reads})["It"]
+    first = {"It": queue(DelaySeconds=ref("Delay"))}, {"Parameters": reads}
+    url = stack.deploy(*first)["It"]
+    with pytest.raises(ClientError, match=r"No updates are to be performed\."):
+        stack.deploy(*first)
+    ssm.put_parameter(Name="/delay", Value="4", Overwrite=True)
+    assert (stack.deploy(*first)["It"], stack.delay(url)) == (url, "4")
     ssm.delete_parameter(Name="/delay")
     wrong = parameter({"Fn::ImportValue": "nobody:has"})
     assert stack.deploy({"It": queue(DelaySeconds=5), "Wrong": wrong})["It"] == url
     assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
-    assert stack.delay(url) == "3"
+    assert stack.delay(url) == "4"
     assert stack.deploy({"It": queue(DelaySeconds=5)})["It"] == url
     assert stack.delay(url) == "5"
