@@ -33,7 +33,7 @@ def eventually(probe: Callable[[], Any], *, within_seconds: float = PATIENCE_SEC
 def gone(pid: int) -> bool:
     """True for a process that is dead, or dead but for whoever should collect it."""
     try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return True
 
