@@ -7,7 +7,15 @@ import pytest
 
 from lifoq import Count, NewTask, Queue, QueueStats, TaskError
 from lifoq.health import sweep_note as notes
-from lifoq.health.headline import MOST_NAMED, RULES, Facts, State, headline, without_worker
+from lifoq.health.headline import (
+    MOST_NAMED,
+    RULES,
+    Facts,
+    Headline,
+    State,
+    headline,
+    without_worker,
+)
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.testing.hosts import ManualHost
 
@@ -117,6 +125,9 @@ def test_the_headline_says_from_the_table_how_the_queue_is_doing(steps, state, o
     assert (found.state, ", ".join(titles)) == (state, others)
     paused = headline(stats, paused=True)
     assert (paused.state, paused.title) == (State.PAUSED, "Paused")
+    now = Facts(stats=stats, paused=False)
+    costs = [rule.cost(now) for rule in RULES if rule.holds(now)]
+    assert found.state.is_well == (not any(costs))
 
 
 def test_shed_tasks_are_counted_on_both_sides_of_a_mountain_that_waits():
@@ -133,6 +144,23 @@ def test_an_overload_that_is_over_says_when_it_was():
     said = headline(situation.queue.stats())
     assert said.title == "Overloaded until 3 min ago"
     assert said.sentence == "Tasks were shed until then, and none is shed now."
+
+
+@pytest.mark.parametrize(
+    ("live", "seconds", "title"),
+    [
+        (1, 119.9, "Overloaded"),
+        (1, 120.0, "Overloaded until 2 min ago"),
+        (0, None, "Was overloaded"),
+        (0, 0.9, "Overloaded until a moment ago"),
+        (0, 1.0, "Overloaded until 1 s ago"),
+        (0, 59.0, "Overloaded until 59 s ago"),
+        (0, 100.0, "Overloaded until 2 min ago"),
+    ],
+)
+def test_an_overload_is_over_once_none_waits_or_none_was_shed_for_two_minutes(live, seconds, title):
+    now = facts(shed_lately=3, live=live, last_shed_seconds=seconds)
+    assert headline(now.stats).title == title
 
 
 def facts(*, paused: bool = False, **found: Any) -> Facts:
@@ -161,6 +189,7 @@ SAID: dict[str, dict[str, Any]] = {
     "Falling behind, Failing, Without a worker": {"failed_lately": 2, "live": 30} | MISTYPED,
     "Stalled, Overloaded": {"stalled": True, "shed_lately": 528},
     "Paused, Failing": {"paused": True, "stalled": True, "failed_lately": 9},
+    "Paused": {"paused": True, "newest_waiting_seconds": 99.0},
 }
 """A queue that is flooded is told so."""
 SAID_OF_FEW: dict[str, dict[str, Any]] = {
@@ -170,6 +199,11 @@ SAID_OF_FEW: dict[str, dict[str, Any]] = {
         "shed_lately": 90,
         "last_shed_seconds": 40.0,
     },
+    "Without a worker, Failing": {"live": 25, "failed_lately": 2}
+    | MISTYPED
+    | {"unknown_waiting": 25},
+    "Failing": {"stalled": True, "failed_lately": 1},
+    "Keeping up": {"live": 1, "newest_waiting_seconds": 99.0, "taken": 1},
 }
 
 
@@ -181,6 +215,20 @@ def test_what_costs_most_is_said_first_and_the_others_behind_it(titles, found):
     found = facts(**found)
     said = headline(found.stats, paused=found.paused)
     assert ", ".join([said.title, *(one.partition(". ")[0] for one in said.others)]) == titles
+
+
+def test_the_headline_has_the_words_of_all_that_holds():
+    idle = "No task waits, and none is in work."
+    assert headline(facts().stats) == Headline(state=State.IDLE, title="Idle", sentence=idle)
+    assert headline(facts(failed_lately=1, live=1, **MISTYPED).stats, paused=True) == Headline(
+        state=State.PAUSED,
+        title="Paused",
+        sentence="No task starts until somebody resumes.",
+        others=(
+            "Failing. Tasks have failed, and wait for a redrive.",
+            "Without a worker. No worker is known for the type nobody.home.",
+        ),
+    )
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.state.name)
