@@ -37,8 +37,6 @@ class Batch(Gate):
 
     def wait(self, row: Candidate, now: int) -> float:
         size = batch_size(self._kind, row)
-        if size == 1:
-            return 0.0
         waiting = list(islice(self._rows_like(row), size))
         if len(waiting) in (0, size):  # nothing to wait with, or nothing to wait for
             return 0.0
