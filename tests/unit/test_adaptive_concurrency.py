@@ -4,6 +4,7 @@ that tasks share, and one that falls with each task too many."""
 import heapq
 import itertools
 import random
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -196,6 +197,17 @@ def test_failures_at_once_are_no_fast_answers():
     law = CapacitySearch(MOST)
     attempts(law, 500, at_once=FIRST, time=0.001, end=LoadSignal.UNTOLD)
     assert law.found == FIRST
+
+
+def test_high_levels_are_by_turns_the_whole_numbers_around_what_was_found_and_more_is_tried():
+    law = CapacitySearch(MOST)
+    law.begin_with(5.5)
+    now = attempts(law, 40, at_once=1, time=1.0)
+    cycles = [(law.limit(now + 4 * i), law.limit(now + 4 * i + 3)) for i in range(400)]
+    tried, usual = (Counter(high for _, high in cycles[first::2]) for first in (0, 1))
+    assert usual == pytest.approx({5: 100, 6: 100}, abs=2)
+    assert (law.found, set(tried)) == (5.5, {6, 7})
+    assert {low for low, _ in cycles} == {2, 3, 4}
 
 
 @pytest.mark.parametrize("most", [1, 2])

@@ -1,11 +1,12 @@
 """The lessons of one cycle about the capacity of a downstream."""
 
 import math
+from statistics import NormalDist
 
 import pytest
 
 from lifoq.worker.gates.adaptive.attempt_times import Cycle
-from lifoq.worker.gates.adaptive.capacity_estimate import ALONE, CapacityEstimate
+from lifoq.worker.gates.adaptive.capacity_estimate import ALONE, Bar, CapacityEstimate
 from lifoq.worker.gates.gate import LoadSignal
 
 
@@ -45,6 +46,19 @@ def test_a_cycle_keeps_the_times_of_both_levels_and_how_many_were_at_work_with_t
     assert (cycle.reached, cycle.beside(), cycle.in_front()) == (0.75, [3, 4.5], [2, 3])
     cycle.high_work = 20.0  # of what was begun before, more than planned may be at work
     assert cycle.in_front() == [2, 4]
+
+
+def test_a_bar_learns_from_measurements_as_a_normal_distribution_does():
+    bar = Bar(capacity=4, chance=0.5, free_time=1.0, unsure=0.09)
+    first = bar.fitted([1.6], [0.16])
+    likely = NormalDist(1.0, 0.5).pdf(1.6) * math.sqrt(2 * math.pi)
+    assert first == pytest.approx((4, 0.5 * likely, 1.216, 1 / (1 / 0.09 + 1 / 0.16)))
+    assert bar.fitted([1.6, 0.9], [0.16, 0.04]) == pytest.approx(first.fitted([0.9], [0.04]))
+    never = bar.fitted([99.0], [0.16])
+    assert never.chance > 0
+    assert bar.mixed([(1.0, bar), (3.0, Bar(8, 0.5, 2.0, 0.01))]) == pytest.approx(
+        (4, 2.0, 1.75, 0.25 * 0.09 + 0.75 * 0.01 + 0.25 * 0.75)
+    )
 
 
 def test_what_an_earlier_process_found_is_believed():

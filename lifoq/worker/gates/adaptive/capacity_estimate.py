@@ -140,6 +140,18 @@ class Bar(NamedTuple):
             unsure += weight * (own + (free_time - mean) ** 2)
         return Bar(self.capacity, chance, mean, unsure / chance)
 
+    def fitted(self, free: list[float], noises: list[float]) -> "Bar":
+        """Return the bar after it has learnt from measurements of the time without a wait
+        (logarithms, with the variances of their noise); its chance is multiplied by their
+        likelihood."""
+        capacity, chance, mean, unsure = self
+        for measured, noise in zip(free, noises, strict=True):
+            both, off = unsure + noise, measured - mean
+            chance *= math.exp(max(LEAST_LOG, -off * off / both / 2)) / math.sqrt(both)
+            mean += off * unsure / both
+            unsure *= noise / both
+        return Bar(capacity, chance, mean, unsure)
+
 
 Row = list[Bar]
 """A bar for each capacity, of one kind of downstream."""
@@ -253,7 +265,7 @@ class CapacityEstimate:
                 capacity, _, free_time, unsure = bar
                 as_it_was = Bar(capacity, 1 - JUMPS, free_time, unsure)
                 jumped = Bar(capacity, JUMPS, free_time, unsure + JUMP**2)
-                guesses = [_fitted(guess, free, noises) for guess in (as_it_was, jumped)]
+                guesses = [guess.fitted(free, noises) for guess in (as_it_was, jumped)]
                 fits[-1].append(bar.mixed([(1.0, guess) for guess in guesses]))
         best = max(fit.chance for row in fits for fit in row)
         self._rows = [
@@ -305,18 +317,6 @@ def _blurred(row: Row) -> Row:
     return [
         Bar(capacity, chance, free, unsure + DRIFT**2) for capacity, chance, free, unsure in blurred
     ]
-
-
-def _fitted(bar: Bar, free: list[float], noises: list[float]) -> Bar:
-    """Return the bar after it has learnt from measurements of the time without a wait (logarithms,
-    with the variances of their noise); its chance is multiplied by their likelihood."""
-    capacity, chance, mean, unsure = bar
-    for measured, noise in zip(free, noises, strict=True):
-        both, off = unsure + noise, measured - mean
-        chance *= math.exp(max(LEAST_LOG, -off * off / both / 2)) / math.sqrt(both)
-        mean += off * unsure / both
-        unsure *= noise / both
-    return Bar(capacity, chance, mean, unsure)
 
 
 def _normed(rows: Iterable[Row]) -> list[Row]:
