@@ -18,6 +18,7 @@ from lifoq import InvalidInput, Processor, Queue, Rate, Registry, StoreUnavailab
 from lifoq.errors import KeyBusy
 from lifoq.items.change import Change
 from lifoq.items.quota_table import NONE, QUOTA_LASTS
+from lifoq.items.schema import Preview
 from lifoq.store.candidate import Candidate
 from lifoq.store.key_starts_seen import KeyStarts
 from lifoq.store.store import Store
@@ -374,6 +375,11 @@ def fill_slots(world):
     enter_all(world.process, world.host, 9)
 
 
+def hang_one(world):
+    (passed,) = enter_all(world.process, world.host, 1)
+    passed.hangs()
+
+
 def fail_one(world):
     (passed,) = enter_all(world.process, world.host, 1)
     passed.leave(HowItLeft(failed=True))
@@ -395,41 +401,162 @@ def claim_key(world):
     world.claimed.keys["k"] = (1, 0)
 
 
+def find_key_busy(world):
+    world.run.enter_key(row(key="k"), world.host.monotonic())
+    world.run.not_started("t", KeyBusy("a", "k"))
+
+
 def nothing(_world):
     pass
 
 
+def situation(gate, told, happens=nothing, *, of_row=None, **terms):
+    return gate, terms, happens, of_row or {}, told
+
+
 TOKENS = Rate(60, per="minute", of="tokens")
-WEIGHED = {"weight": "tokens"}
-SHARED_UNITS = {"settings": {"shared_limits": True}, "units_in_flight": 3_000, **WEIGHED}
-OF_UNITS = "3,000 tokens at a time and 60 tokens per minute over all workers; this worker's part"
-ELSEWHERE = {"settings": {"types_elsewhere": frozenset("e")}}
+SHARED = {"shared_limits": True}
+KEYED = {"key": "k"}
 SITUATIONS = [
-    ("run_over", {}, lambda w: setattr(w, "over", "its time is over"), {}, "claims no more"),
-    ("time_left", {}, lambda w: w.host.advance(90), {}, "less time left"),
-    ("too_many_unsettled", {}, settle_none, {}, "written slowly"),
-    ("slots", {"settings": {"in_flight": 2}}, fill_slots, {}, "the worker is at its limit: 2 of 2"),
-    ("slots", {"in_flight": 1}, fill_slots, {}, "task type a is at its limit: 1 of 1"),
-    ("rate", {"rate_limit": 3}, fill_slots, {}, "task type a starts 3 tasks per second"),
-    ("rate", {"rate_limit": (9, TOKENS), **WEIGHED}, fill_slots, {}, "starts 60 tokens per minute"),
-    ("units_in_flight", {"units_in_flight": 3, **WEIGHED}, fill_slots, {}, "3 of 3 tokens at work"),
-    ("unit_quota", SHARED_UNITS, nothing, {"weight": 1_200}, "has no room for 1,200 tokens"),
-    ("unit_quota", {**SHARED_UNITS, "rate_limit": (9, TOKENS)}, nothing, {"weight": 2}, OF_UNITS),
-    ("cooldown", {"cooldown": 9}, fail_one, {}, "has just failed: none starts for 9 s"),
-    ("hours", {"hours": "00:00-00:01 Asia/Tokyo"}, nothing, {}, "00:00-00:01 Asia/Tokyo"),
-    ("suspected_poison", {}, poison, {"suspected_poison": True}, "one by one"),
-    ("key_slots", {"per_key": 1}, hold_key, {"key": "k"}, "at work, 1 of 1 on this worker"),
-    ("key_rate", {"rate_per_key": 2}, claim_key, {"key": "k"}, "starts 2 tasks per second"),
-    ("known_type", {}, nothing, {"task_type": "b"}, "no handler for task type b"),
-    ("known_type", ELSEWHERE, nothing, {"task_type": "e"}, "task type e is for workers elsewhere"),
-    ("already_claimed_or_refused", {}, lambda w: w.claimed.ids.add("t"), {}, "has it already"),
-    ("expired", {}, nothing, {"expires_at": 1}, "its deadline is over"),
-    ("damaged", {}, nothing, {"damage": "taskKey is not a string"}, "taskKey is not"),
+    situation(
+        "run_over",
+        "the worker claims no more tasks: its time is over",
+        lambda world: setattr(world, "over", "its time is over"),
+    ),
+    situation(
+        "time_left",
+        "a task of type a may take 1 min, and the run has less time left; the next run starts it",
+        lambda world: world.host.advance(90),
+    ),
+    situation(
+        "too_many_unsettled",
+        "outcomes are written slowly: 99 calls are claimed and not settled",
+        settle_none,
+    ),
+    situation(
+        "slots",
+        "the worker is at its limit: 2 of 2 at work",
+        fill_slots,
+        settings={"in_flight": 2},
+    ),
+    situation("slots", "task type a is at its limit: 1 of 1 at work", fill_slots, in_flight=1),
+    situation(
+        "slots",
+        "task type a is at its limit: 1 of 1 at work, 1 of them beyond their time",
+        hang_one,
+        in_flight=1,
+    ),
+    situation(
+        "rate",
+        "the worker starts 2.5 tasks per second, and no more",
+        fill_slots,
+        settings={"rate_limit": 2.5},
+    ),
+    situation(
+        "rate", "task type a starts 3 tasks per second, and no more", fill_slots, rate_limit=3
+    ),
+    situation(
+        "rate",
+        "task type a starts 60 tokens per minute, and no more",
+        fill_slots,
+        rate_limit=(9, TOKENS),
+        weight="tokens",
+    ),
+    situation(
+        "units_in_flight",
+        "task type a is at its limit: 3 of 3 tokens at work",
+        fill_slots,
+        units_in_flight=3,
+        weight="tokens",
+    ),
+    situation(
+        "quota",
+        "task type a is limited to 2 tasks at a time and 9 starts per second over all workers; "
+        "this worker's part of it is used",
+        in_flight=2,
+        rate_limit=9,
+        settings=SHARED,
+    ),
+    situation(
+        "quota",
+        "the queue is limited to 8 tasks at a time over all workers; this worker's part of it is "
+        "used",
+        settings={"total_in_flight": 8, **SHARED},
+    ),
+    situation(
+        "unit_quota",
+        "task type a is limited to 3,000 tokens at a time over all workers; this worker's part of "
+        "it has no room for 1,200 tokens",
+        of_row={"weight": 1_200},
+        units_in_flight=3_000,
+        weight="tokens",
+        settings=SHARED,
+    ),
+    situation(
+        "cooldown",
+        "a task of type a has just failed: none starts for 9 s",
+        fail_one,
+        cooldown=9,
+    ),
+    situation(
+        "hours",
+        "task type a runs at 00:00-00:01 Asia/Tokyo only",
+        hours="00:00-00:01 Asia/Tokyo",
+    ),
+    situation(
+        "suspected_poison",
+        "a worker has died with it, and another such task is at work: they run one by one",
+        poison,
+        of_row={"suspected_poison": True},
+    ),
+    situation(
+        "key_slots",
+        "its key k is busy: a task of the same key is at work, 1 of 1 on this worker",
+        hold_key,
+        of_row=KEYED,
+        per_key=1,
+    ),
+    situation(
+        "key_slots",
+        "its key k is busy: a task of the same key is at work, on another worker",
+        find_key_busy,
+        of_row=KEYED,
+        per_key=1,
+    ),
+    situation(
+        "key_rate",
+        "its key k starts 2 tasks per second, and one has just started",
+        claim_key,
+        of_row=KEYED,
+        rate_per_key=2,
+    ),
+    situation("known_type", "the worker has no handler for task type b", of_row={"task_type": "b"}),
+    situation(
+        "known_type",
+        "task type e is for workers elsewhere",
+        of_row={"task_type": "e"},
+        settings={"types_elsewhere": frozenset("e")},
+    ),
+    situation(
+        "already_claimed_or_refused",
+        "this worker has it already, was just refused it, or has too little time left for it",
+        lambda world: world.claimed.ids.add("t"),
+    ),
+    situation(
+        "expired",
+        "its deadline is over: it is shed, and DynamoDB deletes it in time",
+        of_row={"expires_at": 1},
+    ),
+    situation(
+        "damaged",
+        "its item is damaged: taskKey is not a string; the next poll puts it into FAILURE",
+        of_row={"damage": "taskKey is not a string"},
+    ),
 ]
 
 
 SHOWN_ELSEWHERE = {
-    *("quota", "busy_downstream", "adaptive_concurrency", "cancelled_or_replaced", "batch"),
+    *("busy_downstream", "adaptive_concurrency", "cancelled_or_replaced", "batch"),
     "fair_share",
 }
 """Gates whose situations take more than a line: they have tests of their own."""
@@ -452,8 +579,17 @@ def test_each_gate_holds_back_and_says_why():
         world = World(**terms)
         waits = row(**of_row)
         happens(world)
-        told_of = dict(world.reasons(waits))
-        assert told in told_of[name], (name, told_of)
+        assert world.reasons(waits) == [(name, told)]
+
+
+def test_a_shared_limit_on_tasks_and_one_on_units_say_each_what_it_is():
+    terms = {"in_flight": 2, "units_in_flight": 3_000, "rate_limit": (9, TOKENS)}
+    world = World(weight="tokens", settings=SHARED, **terms)
+    reasons = world.reasons(row(weight=2))
+    assert [(name, says.partition(" over all")[0]) for name, says in reasons] == [
+        ("quota", "task type a is limited to 2 tasks at a time and 9 starts per second"),
+        ("unit_quota", f"task type a is limited to 3,000 tokens at a time and {TOKENS}"),
+    ]
 
 
 def test_a_window_of_the_day_opens_and_closes_by_the_clock_of_its_zone():
@@ -485,18 +621,43 @@ def registry_of(**terms):
     return registry
 
 
-def test_a_batch_waits_until_it_is_full_or_its_first_has_waited_for_long_enough():
-    world = World(batch=3, batch_wait=5)
-    now = world.host.now()
-    world.like = [row(task_id=f"t{n}", created=now) for n in range(2)]
-    assert world.run.class_wait(world.like[0], world.host.monotonic()) == pytest.approx(5)
-    ((name, why),) = world.reasons(world.like[0])
-    assert (name, "batch of 3 is not full" in why) == ("batch", True)
-    world.host.advance(5)
-    assert world.run.class_is_open(world.like[0], world.host.monotonic())
-    world.like.append(row(task_id="t2", created=world.host.now()))
-    world.like[0] = row(task_id="t0", created=world.host.now())
-    assert world.run.class_is_open(world.like[0], world.host.monotonic())
+@pytest.mark.parametrize(
+    ("ages", "terms", "seconds"),
+    [
+        ((), {}, 0),
+        ((0, 0), {}, 5),
+        ((0, 4, 2), {}, 0),
+        ((0, 4, 2, 0), {}, 0),
+        ((0, 4), {}, 1),
+        ((0, 5), {}, 0),
+        ((-9, -9), {}, 5),  # a producer's clock is ahead
+        ((0, 0), {"lifetime": 4}, 2),
+        ((0, 0), {"suspected_poison": True}, 0),
+        ((0, 0), {"preview": {Preview.ALONE: True}}, 0),
+    ],
+)
+def test_a_batch_waits_until_it_is_full_or_its_first_has_waited_for_long_enough(
+    ages, terms, seconds
+):
+    world, terms = World(batch=3, batch_wait=5), {"lifetime": 100, **terms}
+    lifetime = terms.pop("lifetime") * 10**6
+
+    def put(name: str, age: float) -> Candidate:
+        created = world.host.now() - age * 10**6
+        return row(task_id=f"{name}{age}", created=created, expires_at=created + lifetime, **terms)
+
+    def waits() -> float:
+        first = next(iter(world.like), row(**terms))
+        return world.run.class_wait(first, world.host.monotonic())
+
+    world.like = [put("first", age) for age in ages]
+    assert waits() == pytest.approx(seconds)
+    told = "its batch of 3 is not full yet; it waits 5 s at the most"
+    assert world.reasons(next(iter(world.like), ROW)) == ([("batch", told)] if seconds else [])
+    world.host.advance(seconds)
+    assert waits() == 0
+    world.like = [put("next", age) for age in ages]
+    assert waits() == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("gate", ["key_slots", "key_rate"])
