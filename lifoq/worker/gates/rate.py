@@ -60,13 +60,13 @@ class Bucket(Gate):
     def undo(self, receipt: Any, *, after: float, error: Exception | None = None) -> None:
         """Return the tokens, less what the bucket has gained since: that gain might have found no
         room, had they stayed."""
-        self._tokens = min(self._burst, self._tokens + max(0.0, receipt - after * self._rate))
+        self._tokens += max(0.0, receipt - after * self._rate)
 
     def weighed(self, receipt: Any, weight: int, now: int) -> Any:
         if self._weigh is None:
             return receipt
         self._fill(now)
-        self._tokens = min(self._burst, self._tokens + receipt - weight)
+        self._tokens += receipt - weight
         return weight
 
     def tokens(self, now: int) -> float:

@@ -2,6 +2,7 @@
 its settings), and so has each task type with an ``in_flight`` of its own."""
 
 import math
+from typing import cast
 
 from lifoq.store.candidate import Candidate
 from lifoq.worker.gates.counting import CountedCall, CountingGate
@@ -42,4 +43,4 @@ def make(setup: ProcessSetup, kind: TaskType | None) -> Slots:
     """Make the gate of the worker, or of a task type."""
     if kind is None:
         return Slots(setup.settings.in_flight, "the worker")
-    return Slots(kind.in_flight or setup.settings.in_flight, f"task type {kind.name}")
+    return Slots(cast("int", kind.in_flight), f"task type {kind.name}")
