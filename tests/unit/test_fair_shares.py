@@ -1,6 +1,7 @@
 """Fair shares: whose turn it is among keys."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -81,6 +82,10 @@ def test_a_key_beyond_its_share_waits_only_while_others_may_be_overlooked():
     ):
         gate.look({"flood", "k"}, host.monotonic(), unread=unread, has_read_behind=has_read_behind)
         assert (gate.wait(row, host.monotonic()) == 0) is opens
+        other = replace(row, key="k")
+        assert gate.wait(other, host.monotonic()) == 0
+    gate.look({"flood"}, host.monotonic(), unread=True, has_read_behind=False)
+    assert gate.wait(row, host.monotonic()) == math.inf  # another key may wait, not read yet
     says = "its key flood has had more than its fair share of the slots, and the worker first reads"
     assert gate.why(row, host.monotonic()) == f"{says} on for other keys"
 

@@ -21,15 +21,17 @@ from lifoq.items.quota_table import NONE, QUOTA_LASTS
 from lifoq.items.schema import Preview
 from lifoq.store.candidate import Candidate
 from lifoq.store.key_starts_seen import KeyStarts
+from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.backlog.when_to_poll_or_end import LONGEST_POLL
 from lifoq.worker.gates import all_gates, gates
-from lifoq.worker.gates.busy_downstream import PROBE_AFTER
+from lifoq.worker.gates.busy_downstream import PROBE_AFTER, BusyDownstream
 from lifoq.worker.gates.gate import Gate, HowItLeft, LoadSignal
 from lifoq.worker.gates.gate_inputs import RunSetup
 from lifoq.worker.gates.gates import Gates, RunGates
 from lifoq.worker.gates.hours import Window
+from lifoq.worker.gates.key_slots import LONGEST_KEY_PAUSE
 from lifoq.worker.gates.quota_protocol import times
 from lifoq.worker.gates.quota_protocol.demand import Demand
 from lifoq.worker.gates.quota_protocol.renewals import Renewals
@@ -135,15 +137,17 @@ def test_a_task_that_is_heavier_than_was_believed_takes_the_rest_of_what_there_i
 def test_several_rates_of_a_type_are_corrected_and_undone_together():
     host = ManualHost()
     weights = Bucket(1, now=host.monotonic(), burst=9, weigh=lambda _row: 3)
-    starts = Bucket(1, now=host.monotonic(), burst=9)
+    starts = Bucket(1, now=host.monotonic(), burst=1)
     both, now = Buckets([starts, weights]), host.monotonic()
     receipt = both.weighed(both.enter(ROW, now), 9, now)
-    assert (receipt, starts.tokens(now), weights.tokens(now)) == ([1, 9], 8, 0)
-    assert starts.may_join(ROW, now)
+    assert (receipt, starts.tokens(now), weights.tokens(now)) == ([1, 9], 0, 0)
+    starts.undo(0.5, after=0)
+    assert both.wait(ROW, now) == 1
+    assert starts.may_join(ROW, now)  # a call starts once, whatever joins it
     assert not both.may_join(ROW, now)
     host.advance(2)
     both.undo(receipt, after=2)
-    assert (starts.tokens(now), weights.tokens(now)) == (8, 7)
+    assert (starts.tokens(now), weights.tokens(now)) == (0.5, 7)
     assert both.may_join(ROW, now)
 
 
@@ -159,6 +163,22 @@ def test_a_start_that_is_undone_can_be_made_again_and_late_lets_no_two_begin_tog
     assert taken(rate, host, 9) == 0
     rate.undo(1, after=0.4)
     assert rate.tokens(host.monotonic()) == pytest.approx(0.8)
+
+
+def test_no_time_counts_twice_for_a_rate_and_nothing_fills_it_beyond_its_burst():
+    host = ManualHost()
+    earlier = host.monotonic()
+    host.advance(1)
+    rate = Bucket(5, now=host.monotonic(), weigh=lambda _row: 1)
+    for now in (host.monotonic(), earlier):  # another thread may look later at the clock it read
+        rate.enter(ROW, now)
+    assert rate.tokens(host.monotonic()) == 3
+    host.advance(1)
+    rate.undo(1, after=0)
+    assert rate.weighed(4, 1, host.monotonic()) == 1
+    assert rate.tokens(host.monotonic()) == 5
+    rate.enter(ROW, host.monotonic())
+    assert rate.tokens(host.monotonic()) == 4
 
 
 def test_a_worker_that_is_full_uses_up_no_rate():
@@ -192,6 +212,28 @@ def test_as_many_enter_as_stayed_when_others_were_refused_and_later_one_more_is_
         inside += enter_all(own, host, 1)
         assert len(inside) == 2
     assert len(enter_all(own, host, 20)) == 1
+    inside.pop().leave(HowItLeft())
+    assert len(enter_all(own, host, 20)) == 1
+
+
+def test_a_refusal_begins_anew_to_count_those_that_end_without_one():
+    gate = BusyDownstream(ManualHost(), "a")
+
+    def end(number: int, **how: bool) -> float:
+        for _ in range(number):
+            gate.enter(ROW, 0)
+            gate.leave(None, HowItLeft(**how))
+        return gate.wait(ROW, 0)
+
+    for _ in range(2):
+        gate.enter(ROW, 0)
+    assert end(1, refused=True) == math.inf
+    gate.undo(None, after=0)
+    assert end(PROBE_AFTER - 1) == 0
+    assert end(1, refused=True) == math.inf
+    assert end(PROBE_AFTER - 1) == math.inf
+    gate.undo(None, after=0)
+    assert gate.wait(ROW, 0) == 0  # one was at work: the downstream did not refuse all
 
 
 def test_a_downstream_that_takes_nothing_is_tried_once_a_second():
@@ -310,6 +352,8 @@ def test_the_tasks_of_a_call_weigh_together_and_one_that_leaves_the_call_makes_r
     assert (gate.inside, own.stuck_types) == (10, ["a"])
     passed.leave(HowItLeft())
     assert (gate.inside, own.stuck_types, freed) == (0, [], [3, 10, 0])
+    own.enter(ROW, now).weighed("t", 10)
+    assert (gate.inside, own.stuck_types) == (10, [])
 
 
 def test_tasks_without_a_weight_share_a_call_whatever_else_waits():
@@ -320,6 +364,8 @@ def test_tasks_without_a_weight_share_a_call_whatever_else_waits():
     assert passed.join(ROW, host.monotonic()) is True
     passed.weighed("t", 9)
     assert freed == []
+    passed.hangs()
+    assert (own.stuck_types, own.is_stuck) == (["a"], False)
     passed.undo()
     assert freed == [True]
 
@@ -580,6 +626,8 @@ def test_each_gate_holds_back_and_says_why():
         waits = row(**of_row)
         happens(world)
         assert world.reasons(waits) == [(name, told)]
+        if of_row and name != "unit_quota":
+            assert world.reasons(ROW) == []  # it holds back no other
 
 
 def test_a_shared_limit_on_tasks_and_one_on_units_say_each_what_it_is():
@@ -599,6 +647,11 @@ def test_a_window_of_the_day_opens_and_closes_by_the_clock_of_its_zone():
         ("22:00-06:00", "2026-11-25T23:00", 0),
         ("22:00-06:00", "2026-11-25T05:59", 0),
         ("22:00-06:00", "2026-11-25T06:00", 16 * 3_600),
+        ("22:00-06:00", "2026-11-25T21:59:59.5", 1),
+        ("22:00-06:00", "2026-11-25T22:00", 0),
+        ("08:30-18:00", "2026-11-25T08:30", 0),
+        ("08:30-18:00", "2026-11-25T18:00", 14.5 * 3_600),
+        ("08:00-18:00 Europe/Zurich", "2026-10-24T16:00", 15 * 3_600),
         ("08:00-18:00 Europe/Zurich", "2026-11-25T06:59", 60),
         ("08:00-18:00 Europe/Zurich", "2026-07-01T06:00", 0),
         ("08:00-18:00 Europe/Zurich", "2026-10-24T17:00", 14 * 3_600),  # clocks are put back
@@ -610,6 +663,8 @@ def test_a_window_of_the_day_opens_and_closes_by_the_clock_of_its_zone():
         now = round(datetime.fromisoformat(f"{moment}+00:00").timestamp() * 1e6)
         assert window.opens_in(now) == seconds, (hours, moment)
         assert window.closed_for >= seconds
+    uneven = Window.of(TaskType(name="a", handler=print, hours="08:30-18:15 Europe/Zurich"))
+    assert uneven.closed_for == 15.25 * 3_600  # in the night when clocks are put back
     for wrong in ("22-6", "22:00-22:00", "25:00-06:00", "08:00-18:00 Europe/Nowhere"):
         with pytest.raises(InvalidInput, match='such as "22:00-06:00"'):
             Processor(Queue.in_memory().store, registry_of(hours=wrong), WorkerSettings())
@@ -682,9 +737,23 @@ def test_a_key_that_others_hold_is_left_alone_for_longer_each_time_until_it_was_
         assert [name for name, _ in world.reasons(keyed)] == [gate]
         world.host.advance(pause + 0.1)
         assert world.run.key_wait(keyed, world.host.monotonic()) == 0
+    world.host.advance(LONGEST_KEY_PAUSE - 0.1)
+    assert waits_after(busy) == 0.5
     assert waits_after(None) == 0
     assert waits_after(busy) == 0.5
     assert waits_after(None, confirmed=False) == (0.5 if gate == "key_slots" else 0)
+
+
+def test_a_task_starts_as_long_as_its_own_time_is_left():
+    world = World(timeout=10)
+    world.host.advance(85)  # of a hundred seconds, five are for the outcome
+    now = world.host.monotonic()
+    task = SimpleNamespace(task_type="a", cancel_asked=None, preview={Preview.TIMEOUT: 10**7 + 1})
+    assert world.run.class_is_open(ROW, now)
+    assert world.run.refuses(ROW, None, now) is None
+    assert world.run.refuses(ROW, SimpleNamespace(task=task, begin_by=math.inf), now) == "time_left"
+    assert not world.run.class_is_open(ROW, now + 1)
+    assert world.run.refuses(ROW, None, now + 1) == "time_left"
 
 
 def test_after_the_claim_the_gates_are_asked_again():
@@ -901,6 +970,31 @@ def test_a_shard_that_cannot_be_given_back_still_owes(store, host, monkeypatch):
     while quota.state.has != NONE:  # nothing more is used, and all of it is to go back
         renew(worker)
     assert quota.bucket.tokens(host.monotonic()) < 0
+
+
+def test_a_task_that_is_too_heavy_needs_a_part_of_the_limit_to_fail_on():
+    host = ManualHost()
+    own = gates_of([("a", {"weight": "tokens", "units_in_flight": 9})], host=host)
+    assert own.enter(row(weight=10), host.monotonic())
+    shared = Sharer(Store(MemoryTable(), host=host), host, weight="tokens", units_in_flight=9)
+    shared.next = row(weight=10)
+    assert not shared.enter()
+    shared.take_renewals()
+    assert shared.enter()
+    assert shared.quotas[0].inside == 1
+
+
+@pytest.mark.parametrize(
+    ("rate", "owed"),
+    [
+        (Rate(600, per="minute", of="tokens"), 100),
+        (Rate(600, per="hour", of="tokens"), 100),
+        (Rate(10, of="tokens"), 10),
+    ],
+)
+def test_workers_owe_together_a_sixth_of_the_rates_time_or_a_seconds_worth(store, host, rate, owed):
+    (quota,) = Sharer(store, host, weight="tokens", rate_limit=rate).quotas
+    assert quota.shared.most_owed == owed
 
 
 def test_what_a_call_weighs_in_truth_is_taken_from_a_divided_rate(store, host):
