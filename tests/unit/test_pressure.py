@@ -19,6 +19,7 @@ def test_starts_are_kept_for_a_week_and_beside_a_sweep_only_its_note_tells_what_
     nothing = pressure.Pressure(shed_share=0.0, starts_per_second=None, wait_seconds=None)
     assert pressure.measure(store, now=host.now()) == nothing
     pressure.note(store, pressure.Starts(seconds=20.0, number=10, wait=None), host=host)
+    noted = host.now()
     assert store.table.get(pressure.NOTE)["ttl"] == host.now() // 1_000_000 + 7 * 86_400
     store.put(NewTask(task_type="a"))
     host.advance(11)  # the task lies there until the next sweep
@@ -26,6 +27,41 @@ def test_starts_are_kept_for_a_week_and_beside_a_sweep_only_its_note_tells_what_
     told = pressure.measure(store, now=host.now())
     assert (told.starts_per_second, told.wait_seconds) == (0.5, None)
     assert told.shed_share == pytest.approx(0.1 / 0.6)
+    assert pressure.measure(store, now=noted + 90 * 10**6 - 1).starts_per_second == 0.5
+    assert pressure.measure(store, now=noted + 90 * 10**6) == nothing
+
+
+def test_a_note_is_added_to_what_another_worker_wrote_meanwhile():
+    host = ManualHost()
+    store = Store(MemoryTable(), host=host)
+    for number, wait in ((10, 4.0), (30, 8.0)):
+        starts = pressure.Starts(seconds=20.0, number=number, wait=wait)
+        pressure.note(store, starts, host=host, item={})  # no item, as it was read before
+    told = pressure.measure(store, now=host.now())
+    assert (told.starts_per_second, told.wait_seconds) == (2.0, 7.0)
+
+
+@pytest.mark.parametrize(("seconds", "shed"), [(69.9, 1 / 60), (70.5, 0)])
+def test_what_ttl_has_not_deleted_counts_for_a_minute_beside_what_a_sweep_has(seconds, shed):
+    host, table = ManualHost(), MemoryTable()
+    before, store = (
+        Store(table, lifetimes=Lifetimes(deadline=deadline), host=host) for deadline in (1_000, 10)
+    )
+    store.put(NewTask(task_type="a"))
+    before.put(NewTask(task_type="a"))  # it waits on: its deadline is not that of today
+    host.advance(seconds)
+    sweep_note.write(store, sweep_note.Note(shed=((host.now(), 30),)))
+    pressure.note(store, pressure.Starts(seconds=20.0, number=10, wait=None), host=host)
+    shed += 0.1
+    told = pressure.measure(store, now=host.now())
+    assert told.shed_share == pytest.approx(shed / (shed + 0.5))
+
+
+def test_two_queues_have_the_share_of_all_that_was_started_or_shed_in_them():
+    floods = pressure.Pressure(shed_share=0.5, starts_per_second=10.0, wait_seconds=3.0)
+    quiet = pressure.Pressure(shed_share=0.0, starts_per_second=30.0, wait_seconds=1.0)
+    both = pressure.Pressure(shed_share=0.2, starts_per_second=40.0, wait_seconds=1.5)
+    assert pressure.together(floods, quiet) == both
 
 
 class LateTtl(Table):
