@@ -28,10 +28,12 @@ from lifoq import (
     Registry,
     Retry,
     StoreUnavailable,
+    TaskError,
     WorkerSettings,
     telemetry,
 )
 from lifoq.items.traceparent import EXAMPLE
+from lifoq.store.puts import PutOutcome
 from lifoq.telemetry import conventions
 
 Spans = Callable[[], list[ReadableSpan]]
@@ -163,9 +165,29 @@ def test_a_refused_put_is_an_error_that_sent_nothing_and_one_in_doubt_counts_as_
         queue.put("a")
     outcomes = queue.put_many([NewTask(task_type="a", task_id="one")])
     assert [type(outcome.error) for outcome in outcomes] == [StoreUnavailable]
-    assert {span.attributes["error.type"] for span in spans()} == {"StoreUnavailable"}
+    with pytest.raises(StoreUnavailable):
+        telemetry.put_many([NewTask(task_type="a")] * 3, unconfirmed)
+    assert {(span.attributes["error.type"], span.status.description) for span in spans()} == {
+        ("StoreUnavailable", "no answer")
+    }
     (sent,) = points()["messaging.client.sent.messages"]
-    assert (sent.value, sent.attributes["error.type"]) == (2, "StoreUnavailable")
+    assert (sent.value, sent.attributes["error.type"]) == (5, "StoreUnavailable")
+
+
+def test_of_many_puts_those_that_were_stored_are_told_apart_from_one_that_failed(spans, points):
+    lost, store = (
+        PutOutcome(task=None, error=StoreUnavailable("no answer")),
+        Queue.in_memory().store,
+    )
+    linked = [NewTask(task_type="a", traceparent=EXAMPLE)] * 2
+    telemetry.put_many(
+        [*linked, NewTask(task_type="a")], lambda new: [lost, *store.put_many(new[1:])]
+    )
+    (put,) = spans()
+    assert (put.kind, len(put.links)) == (SpanKind.PRODUCER, 1)
+    sent = points()["messaging.client.sent.messages"]
+    told = {each.attributes.get("error.type"): each.value for each in sent}
+    assert told == {None: 2, "StoreUnavailable": 1}
 
 
 def test_puts_are_counted_and_timed(points):
@@ -266,8 +288,10 @@ def test_what_a_handler_raises_is_the_type_of_the_error(spans, points, bench, er
     assert process.attributes["error.type"] == kind
     assert process.status.status_code is status
     (event,) = process.events
-    assert (event.name, event.attributes["exception.message"]) == ("exception", str(error))
-    assert "exception.stacktrace" in event.attributes
+    assert (event.name, event.timestamp) == ("exception", process.end_time)
+    assert "Traceback" in event.attributes["exception.stacktrace"]
+    told = (event.attributes["exception.type"], event.attributes["exception.message"])
+    assert told == (kind, str(error))
     (duration,) = points()["messaging.process.duration"]
     assert duration.attributes == {**PROCESS, "error.type": kind}
 
@@ -366,6 +390,19 @@ def test_a_batch_is_one_span_in_no_trace_of_its_tasks_and_links_to_each(spans, p
     assert (consumed.value, consumed.attributes) == (3, PROCESS)
     (duration,) = found["messaging.process.duration"]
     assert (duration.count, duration.attributes["error.type"]) == (1, "Fail")
+
+
+def test_a_calls_span_ends_with_its_latest_outcome_and_tells_the_first_fault(spans):
+    tasks = [Queue.in_memory().put("a", task_id=task_id) for task_id in ("one", "two")]
+    spans()
+    span = telemetry.call_span(tasks, batched=True, now=1_000)
+    for task_id, message, decided in (("one", "A", 9_000), ("one", "B", 99_000), ("two", "C", 5)):
+        error = TaskError(type="ValueError", message=message)
+        span.settled(task_id, error, is_fault=True, decided=decided)
+    (process,) = spans()
+    assert (process.start_time, process.end_time) == (1_000_000, 9_000_000)
+    assert process.status.description == "A"
+    assert [event.attributes["exception.message"] for event in process.events] == ["A", "C"]
 
 
 def test_a_batch_with_errors_of_several_types_has_none_of_them(spans, bench):
