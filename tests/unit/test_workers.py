@@ -2,6 +2,8 @@
 
 import random
 import re
+from os import getpid
+from socket import gethostname
 
 import pytest
 
@@ -36,6 +38,14 @@ def test_a_task_at_work_tells_whose_it_is_with_a_limit_of_its_key_and_without():
     assert find_workers(queue).found == []
 
 
+def test_a_worker_on_lambda_tells_its_function_and_elsewhere_its_host_and_process(monkeypatch):
+    terms = {"worker": "w", "since": 1, "slots": 2, "at": 3, "ended": False}
+    monkeypatch.delenv("AWS_LAMBDA_FUNCTION_NAME", raising=False)
+    assert worker_notes.made_here(**terms).place == f"{gethostname()}, process {getpid()}"
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "process-tasks")
+    assert worker_notes.made_here(**terms).place == "process-tasks"
+
+
 def test_a_workers_note_keeps_those_of_others_for_an_hour_and_takes_the_place_of_its_own():
     host = ManualHost()
     queue = Queue.in_memory(host=host)
@@ -53,7 +63,7 @@ def test_a_workers_note_keeps_those_of_others_for_an_hour_and_takes_the_place_of
         second.name: True,
     }
     assert not notes[first.name].is_at_work(host.now())
-    host.advance(3_000)
+    host.advance(2_600)  # an hour in all
     assert [note.worker for note in worker_notes.of(second.noted(told, ended=False))] == [
         second.name
     ]
