@@ -352,7 +352,10 @@ def test_the_tasks_of_a_call_weigh_together_and_one_that_leaves_the_call_makes_r
     assert (gate.inside, own.stuck_types) == (10, ["a"])
     passed.leave(HowItLeft())
     assert (gate.inside, own.stuck_types, freed) == (0, [], [3, 10, 0])
-    own.enter(ROW, now).weighed("t", 10)
+    last = own.enter(ROW, now)
+    last.weighed("t", 9)
+    assert gate.wait_of_any(now) == 0
+    last.weighed("t", 10)
     assert (gate.inside, own.stuck_types) == (10, [])
 
 
