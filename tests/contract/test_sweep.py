@@ -7,7 +7,9 @@ from functools import partial
 import pytest
 
 from lifoq import Lifetimes, NewTask, Registry, Status, Sweeper, SweepReport
-from lifoq.errors import StoreUnavailable
+from lifoq.basics.clock import CLOCK_TOLERANCE
+from lifoq.basics.host import microseconds
+from lifoq.errors import QueueMisconfigured, StoreUnavailable
 from lifoq.health import sweep_note as notes
 from lifoq.health.statistics import QueueStats, measure
 from lifoq.health.sweep_note import Note
@@ -23,7 +25,9 @@ ONLY_A = Types(only=frozenset({"a"}))
 @pytest.fixture
 def new_sweeper(store: Store, host: ManualHost) -> Callable[..., Sweeper]:
     def create(store: Store = store, **terms) -> Sweeper:
-        return Sweeper(store, Registry(), max_attempts=3, host=host, **terms)
+        registry = Registry()
+        registry.task("tried once", max_attempts=1)(lambda _, __: None)
+        return Sweeper(store, registry, max_attempts=3, host=host, **terms)
 
     return create
 
@@ -33,8 +37,8 @@ def sweeper(new_sweeper: Callable[..., Sweeper]) -> Sweeper:
     return new_sweeper()
 
 
-def strand(store: Store, task_id: str, *, lease: float = 30):
-    store.put(NewTask(task_type="a", task_id=task_id))
+def strand(store: Store, task_id: str, *, lease: float = 30, task_type: str = "a"):
+    store.put(NewTask(task_type=task_type, task_id=task_id))
     store.claim(task_id, claim_id=f"claim of {task_id}", lease=lease)
 
 
@@ -61,6 +65,17 @@ def test_tasks_of_types_that_no_worker_has_call_for_no_processor_and_are_noted_w
     host.advance(3_601)
     assert sweeper.run().unknown == {}
     assert measure(store, now=store.now()).unknown_types == ()
+
+
+def test_a_note_names_twenty_unknown_types_and_a_hundred_known_ones_at_the_most(store, new_sweeper):
+    for n in range(21):
+        store.put(NewTask(task_type=f"new {n:02}"))
+    for known, named in ((100, 100), (101, 0)):
+        types = Types(only=frozenset(f"known {n}" for n in range(known)))
+        stats, note = new_sweeper(types=types).run().stats, notes.read(store)
+        assert len(note.known_types) == named
+        assert (len(stats.unknown_types), stats.unknown_waiting) == (20, 21)
+        assert note.unknown_types == stats.unknown_types
 
 
 def test_while_nothing_waits_a_sweep_looks_for_no_unknown_types(store, new_sweeper, monkeypatch):
@@ -124,16 +139,53 @@ def test_a_sweep_goes_through_all_that_is_over_or_due_or_damaged_page_by_page_an
     past.write({**store.table.get("due-0"), "expiresAt": "never"})
     lost = store.table.get("lost-0")
     past.write({name: value for name, value in lost.items() if name != "leaseExpires"})
+    lost = store.table.get("lost-3")
+    past.write({name: value for name, value in lost.items() if name != "claimId"})
     past.write({**store.table.get("lost-4"), "attempts": 3})
+    strand(store, "lost-5", task_type="tried once")
     store.cancel("lost-2")
     host.advance(31)
     report = new_sweeper(time_budget=60).run()
-    assert (report.leases_expired, report.failed, report.cancelled) == (4, 1, 1)
-    assert (report.promoted, report.dead_lettered, report.finished) == (4, 2, True)
-    assert {row[0] for row in store.browse(Status.FAILURE)} == {"due-0", "lost-0", "lost-4"}
-    assert len(list(store.browse(Status.PENDING))) == 6
+    assert (report.leases_expired, report.failed, report.cancelled) == (4, 2, 1)
+    assert (report.promoted, report.dead_lettered, report.finished) == (4, 3, True)
+    failed = {"due-0", "lost-0", "lost-3", "lost-4", "lost-5"}
+    assert {row[0] for row in store.browse(Status.FAILURE)} == failed
+    assert len(list(store.browse(Status.PENDING))) == 5
     assert caplog.text.count("lost its worker and is") == 4
-    assert caplog.text.count("is damaged and went to FAILURE") == 2
+    assert caplog.text.count("is damaged and went to FAILURE") == 3
+    assert "due-0 is damaged and went to FAILURE: expiresAt" in caplog.text
+
+
+def test_what_another_sweep_has_ended_first_is_neither_counted_nor_told(
+    store, new_sweeper, host, past, monkeypatch, caplog
+):
+    for task_id in ("lost", "damaged"):
+        strand(store, task_id)
+    past.write({**store.table.get("damaged"), "attempts": "many"})
+    host.advance(31)
+    read = store.taken(limit=10, start=None)
+    assert new_sweeper().run().leases_expired == 1
+    told = caplog.text
+    monkeypatch.setattr(store, "taken", lambda **_: read)
+    report = new_sweeper().run()
+    assert (report.leases_expired, report.dead_lettered, caplog.text) == (0, 0, told)
+
+
+def test_where_the_database_failed_the_next_sweep_goes_on(store, sweeper, monkeypatch):
+    monkeypatch.setattr("lifoq.worker.sweep.sweep.PAGE", 1)
+    for n in range(3):
+        strand(store, f"t{n}")
+    read, places = store.taken, []
+
+    def failing(*, limit, start):
+        places.append(start)
+        return unavailable() if len(places) == 2 else read(limit=limit, start=start)
+
+    monkeypatch.setattr(store, "taken", failing)
+    with pytest.raises(StoreUnavailable):
+        sweeper.run()
+    sweeper.run()
+    assert places[1] == places[2] is not None
 
 
 def test_tasks_that_a_sweep_has_ended_call_for_no_processor_and_those_that_it_revived_do():
@@ -188,11 +240,15 @@ def test_a_sweep_goes_on_behind_damaged_places_though_its_clock_is_set_back(
 
 @pytest.mark.parametrize(
     ("ahead", "status"),
-    [(86_400 - 60, Status.TAKEN), (86_400 + 60, Status.FAILURE), (10**9, Status.FAILURE)],
+    [
+        (86_400 + CLOCK_TOLERANCE, Status.TAKEN),
+        (86_400 + CLOCK_TOLERANCE + 0.000_001, Status.FAILURE),
+        (10**9, Status.FAILURE),
+    ],
 )
 def test_a_lease_further_ahead_than_any_workers_is_damage(store, sweeper, host, ahead, status):
     strand(store, "t")
-    lease = {Attribute.LEASE_EXPIRES: host.now() + ahead * 1_000_000}
+    lease = {Attribute.LEASE_EXPIRES: host.now() + microseconds(ahead)}
     store.table.update("t", Change(when=(), set=lease))
     sweeper.run()
     task = store.get("t")
@@ -218,9 +274,14 @@ def test_what_waited_beyond_its_deadline_is_shed_where_somebody_waits_to_be_told
     assert (report.shed, report.dead_lettered) == (3, 0)
     assert telling.get("expired 0") is None
     assert telling.get("alive").status is Status.PENDING
+    shed = ((telling.now(), 3),)
     host.advance(1)
     assert sweeper.run().shed == 0
+    assert notes.read(telling).shed == shed
     assert measure(telling, now=telling.now()).shed_lately.value == 3  # though they are gone
+    host.advance(300)
+    sweeper.run()
+    assert notes.read(telling).shed == ((telling.now(), 1),)
 
 
 @pytest.fixture
@@ -261,6 +322,19 @@ def test_a_sweep_that_fails_tells_what_it_shed(three_overdue, new_sweeper, monke
     assert shed_lately(three_overdue) == 3
 
 
+@pytest.mark.parametrize("of_note", [StoreUnavailable("no note"), QueueMisconfigured("no note")])
+def test_a_sweep_that_can_not_even_note_what_it_shed_tells_the_first_error(
+    three_overdue, new_sweeper, monkeypatch, of_note
+):
+    def fails(*_):
+        raise of_note
+
+    monkeypatch.setattr(three_overdue, "out_of_reach", unavailable)
+    monkeypatch.setattr(notes, "write", fails)
+    with pytest.raises(StoreUnavailable, match="gone"):
+        new_sweeper(three_overdue).run()
+
+
 def test_what_a_sweep_shed_but_could_not_note_the_next_one_tells_once(
     three_overdue, new_sweeper, host, monkeypatch
 ):
@@ -274,9 +348,11 @@ def test_what_a_sweep_shed_but_could_not_note_the_next_one_tells_once(
         monkeypatch.setattr(notes, "write", failing)
         with pytest.raises(StoreUnavailable):
             sweeper.run()
+        three_overdue.put(NewTask(task_type="a", deadline=10))
+        host.advance(11)
     monkeypatch.undo()
     host.advance(60)
-    assert (sweeper.run().shed, shed_lately(three_overdue)) == (0, 3)
+    assert (sweeper.run().shed, shed_lately(three_overdue)) == (1, 5)
 
 
 def test_a_queue_that_tells_nobody_does_not_look_for_what_to_shed(

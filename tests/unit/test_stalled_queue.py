@@ -2,7 +2,9 @@
 
 import pytest
 
-from lifoq import Lifetimes, NewTask, Registry, WorkerSettings
+from lifoq import Lifetimes, NewTask, Rate, Registry, WorkerSettings
+from lifoq.items.change import Change
+from lifoq.items.schema import Attribute
 from lifoq.store.memory_table import MemoryTable
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
@@ -55,6 +57,8 @@ def test_tasks_of_types_that_no_worker_has_neither_stall_a_queue_nor_hide_that_i
         store.put(NewTask(task_type="unknown"))
     assert not any(each_minute(watch, host, 8))
     put(store)
+    for _ in range(15):
+        store.put(NewTask(task_type="unknown"))
     assert each_minute(watch, host, 8)[-1]
 
 
@@ -67,15 +71,19 @@ def test_a_claim_ends_it_and_a_task_that_is_cancelled_was_not_claimed(store, hos
 
 
 def test_an_empty_queue_does_not_stand_still(store, host, watch):
-    put(store, deadline=30)
+    put(store, deadline=150)
     put(store, delay=80_000)
     assert not any(each_minute(watch, host, 30))
+    put(store)
+    assert each_minute(watch, host, 7) == [False] * 5 + [True] * 2
 
 
 def test_one_long_task_in_the_only_slot_is_work(store, host, watch):
     """A task may take a quarter of an hour, and a window, too; nothing is claimed meanwhile."""
     put(store)
     task = store.claim(put(store, "long"), claim_id="c", lease=30)
+    store.claim(put(store, "damaged"), claim_id="d", lease=30)
+    store.table.update("damaged", Change(when=(), set={Attribute.LEASE_EXPIRES: "soon"}))
 
     def heartbeat():
         store.extend(task, lease=90)
@@ -115,6 +123,12 @@ def test_short_tasks_of_a_flooded_queue_are_seen_while_it_is_watched(store, host
         (None, {"rate_per_key": 0.1}, STALL_PATIENCE + 10),
         (None, {"rate_per_key": 1 / 3600}, STALL_PATIENCE + 3600),
         (None, {"cooldown": 1_800}, STALL_PATIENCE + 1_800),
+        (None, {"hours": "08:00-07:00"}, STALL_PATIENCE + 7_200),  # and as clocks are put back
+        (
+            None,
+            {"weight": "tokens", "rate_limit": Rate(7_200, per="hour", of="tokens")},
+            STALL_PATIENCE + 3_600,
+        ),
     ],
 )
 def test_whoever_starts_tasks_seldom_on_purpose_has_more_patience(rate_limit, terms, seconds):
