@@ -17,7 +17,7 @@ import pytest
 from lifoq import InvalidInput, Processor, Queue, Rate, Registry, StoreUnavailable, WorkerSettings
 from lifoq.errors import KeyBusy
 from lifoq.items.change import Change
-from lifoq.items.quota_table import NONE, QUOTA_LASTS
+from lifoq.items.quota_table import NONE, QUOTA_LASTS, Amount
 from lifoq.items.schema import Preview
 from lifoq.store.candidate import Candidate
 from lifoq.store.key_starts_seen import KeyStarts
@@ -871,6 +871,22 @@ def test_the_demand_forgets_the_task_that_was_not_started_and_no_other():
     demand.entered(1, inside=101)
     demand.undo_entered(heavy)
     assert demand.starts == 1
+
+
+def test_the_demand_is_that_of_the_last_second_and_a_task_asks_again_within_half_a_second(host):
+    demand = Demand(host)
+    early = demand.entered(2, inside=7)
+    demand.note_request(Amount(2, 1))
+    found = []
+    for seconds in (0.4, 0.1, 0.4, 0.1):
+        host.advance(seconds)
+        found.append((demand.most_inside(3), demand.starts, demand.asked, demand.asked_just_now))
+    then, now = (7, 2, Amount(2, 1)), (3, 0, NONE)
+    assert found == [(*then, True), (*then, False), (*then, False), (*now, False)]
+    demand.entered(2, inside=5)
+    host.advance(1)
+    assert demand.starts == 0
+    demand.undo_entered(early)  # which is forgotten, and does no harm
 
 
 def test_a_quota_lasts_from_when_it_was_asked_for_however_late_the_answer(store, host, monkeypatch):
