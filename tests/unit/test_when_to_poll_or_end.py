@@ -186,3 +186,24 @@ def test_a_run_waits_for_its_own_retry_until_a_promotion_has_brought_it_in():
     again = late.done(2 * S + 1, failed=True)
     assert again.awaited_until == 2 * S + 2 * microseconds(PROMOTE_EVERY)
     assert again.due_at == 3 * S
+    assert again.delays(1 * S, now=0).retry_at == 2 * S  # the last of them
+
+
+def test_a_run_waits_for_no_retry_that_is_due_later_than_it_lasts_or_in_more_than_five_seconds():
+    start = Promotions.of_start(0, until=9 * S)
+    for now, due_at, waits in (
+        (0, 5 * S, True),
+        (0, 5 * S + 1, False),
+        (6 * S, 9 * S, True),
+        (6 * S, 9 * S + 1, False),
+    ):
+        assert (start.delays(due_at, now=now) is not start) is waits, (now, due_at)
+
+
+def test_promotions_are_a_second_apart_and_one_that_is_not_answered_is_made_again_after_five():
+    start = Promotions.of_start(S, until=9 * S)
+    sent = start.sends(2 * S)
+    assert [(one.due_at, one.under_way) for one in (start, sent)] == [(S, False), (7 * S, True)]
+    done = [sent.done(now) for now in (2 * S + 1, 5 * S)]
+    assert [(one.due_at, one.under_way) for one in done] == [(3 * S, False), (5 * S, False)]
+    assert done[0].done(6 * S) is done[0]  # the answer to an earlier one
