@@ -20,17 +20,21 @@ def test_the_default_doubles_from_one_second_to_fifteen_minutes():
     assert plain.delay(10_000, retries=10_000, draw=DRAW) == 900
 
 
-def test_phases_follow_each_other():
+@pytest.mark.parametrize(
+    ("growth", "grown"), [("exponential", [2, 4, 8, 16]), ("linear", [9.5, 17, 24.5, 32])]
+)
+def test_phases_follow_each_other(growth, grown):
     phases = Backoff(
         min_seconds=2,
         max_seconds=32,
         immediate=2,
         pre_backoff=2,
         post_backoff=2,
-        growth="exponential",
+        growth=growth,
         jitter=False,
     )
-    assert delays(phases, 10) == [0, 0, 2, 2, 2, 4, 8, 16, 32, 32]
+    assert delays(phases, 10) == [0, 0, 2, 2, *grown, 32, 32]
+    assert delays(Backoff.fixed(9), 3) == [9, 9, 9]
 
 
 @pytest.mark.parametrize(
@@ -62,6 +66,8 @@ def test_jitter_draws_evenly_from_half_to_all_of_what_is_waited_at_the_most(poli
         ({"min_seconds": 0}, "seconds above 0"),
         ({"min_seconds": 5, "max_seconds": 1}, "at most max_seconds, which is 1"),
         ({"immediate": -1}, "immediate=-1"),
+        ({"pre_backoff": -1}, "pre_backoff=-1"),
+        ({"post_backoff": 1.5}, "post_backoff=1.5"),
         ({"growth": "quadratic"}, "growth='quadratic'"),
     ],
 )
