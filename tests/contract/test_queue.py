@@ -8,6 +8,7 @@ from unittest import mock
 import pytest
 
 from lifoq import (
+    Count,
     InvalidInput,
     Lifetimes,
     NewTask,
@@ -196,6 +197,7 @@ def test_stats_count_and_measure(queue, host):
     assert stats.newest_waiting_seconds == stats.oldest_waiting_seconds == 1
     assert not stats.pending.capped
     assert str(queue.stats(cap=1).pending) == "at least 1"
+    assert [str(Count(value=0, capped=capped)) for capped in (True, False)] == ["none seen", "0"]
 
 
 # Purging

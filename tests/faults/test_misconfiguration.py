@@ -268,10 +268,14 @@ def test_a_missing_permission_is_named(action, use):
 
 
 @pytest.mark.parametrize(
-    ("code", "expected"),
-    [("ExpiredTokenException", StoreUnavailable), ("AccessDenied", QueueMisconfigured)],
+    ("code", "expected", "since"),
+    [
+        ("ExpiredTokenException", StoreUnavailable, ""),
+        ("AccessDenied", QueueMisconfigured, "there are no credentials, since AssumeRole was .*: "),
+        ("InvalidClientTokenId", QueueMisconfigured, "there are no .*, since AssumeRole was .*: "),
+    ],
 )
-def test_a_refused_call_for_credentials_is_told_from_a_refused_call_of_ours(code, expected):
+def test_a_refused_call_for_credentials_is_told_from_a_refused_call_of_ours(code, expected, since):
     """A role whose session has run out, and cannot be assumed again."""
 
     def assume() -> dict[str, str]:
@@ -287,7 +291,7 @@ def test_a_refused_call_for_credentials_is_told_from_a_refused_call_of_ours(code
         refresh_using=assume,
         method="assume-role",
     )
-    with pytest.raises(expected, match=f"{code}.*: as the test says"):
+    with pytest.raises(expected, match=f": {since}{code}: as the test says$"):
         expired.get("t")
 
 

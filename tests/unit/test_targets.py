@@ -290,11 +290,11 @@ def test_a_private_host_is_refused_before_anything_is_sent(host):
         run(target)
 
 
-def resolving(monkeypatch, *addresses: str) -> list[str]:
+def resolving(monkeypatch, *addresses: str) -> list[tuple[str, int]]:
     asked = []
 
     def getaddrinfo(host, port, **_):
-        asked.append(host)
+        asked.append((host, port))
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in addresses]
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
@@ -302,16 +302,18 @@ def resolving(monkeypatch, *addresses: str) -> list[str]:
 
 
 def test_a_name_that_leads_to_a_private_address_is_refused(monkeypatch):
-    resolving(monkeypatch, "10.0.0.7", "127.0.0.1")
+    asked = resolving(monkeypatch, "10.0.0.7", "127.0.0.1")
     with pytest.raises(AddressRefused, match=r"shop.example leads to 10.0.0.7, 127.0.0.1"):
         run(HttpsTarget(url="https://shop.example/"))
+    assert asked == [("shop.example", 443)]
 
 
 def test_only_an_allowed_network_is_sent_to_in_the_clear(monkeypatch):
-    resolving(monkeypatch, "8.8.8.8")
+    asked = resolving(monkeypatch, "8.8.8.8")
     target = HttpsTarget(url="http://shop.example/", allowed_networks=LOOPBACK)
     with pytest.raises(AddressRefused, match=r"leads to 8.8.8.8, .* in the clear: use https"):
         run(target)
+    assert asked == [("shop.example", 80)]
 
 
 def test_of_several_addresses_only_those_that_are_permitted_are_tried(downstream, monkeypatch):
@@ -319,7 +321,7 @@ def test_of_several_addresses_only_those_that_are_permitted_are_tried(downstream
     url = f"http://shop.example:{downstream.server_port}/"
     assert run(HttpsTarget(url=url, allowed_networks=LOOPBACK)) == {}
     # Asked once: the address that is connected to is the one that was checked.
-    assert asked == ["shop.example"]
+    assert asked == [("shop.example", downstream.server_port)]
     assert downstream.requests[0].headers["Host"] == f"shop.example:{downstream.server_port}"
 
 
