@@ -92,9 +92,11 @@ def test_settings_are_read_as_they_were_written_and_what_a_later_release_adds_is
         region="us-east-1",
         topics={"process": "arn:1"},
         shared_limits=SharedLimits(rate_limit=2.5, total_in_flight=40),
+        bucket="large",
     )
-    text = json.dumps({**json.loads(written.encode()), "colour": "blue"})
-    assert Connection.decode(text, source="x") == written
+    settings = json.loads(written.encode())
+    assert Connection.decode(json.dumps({**settings, "colour": "blue"}), source="x") == written
+    assert (settings["bucket"], settings["objectPrefix"]) == ("large", "45-days/")
 
 
 GOOD = json.loads(Connection(table="tasks", lifetimes=LIFETIMES).encode())
