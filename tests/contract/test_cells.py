@@ -208,6 +208,17 @@ def test_when_a_task_was_shed_last_is_told_if_each_cell_that_has_shed_some_knows
     assert together(nothing, long_ago).last_shed_seconds == 9.0
     assert together(long_ago, just_now).last_shed_seconds == 2.0
     assert together(long_ago, unknown).last_shed_seconds is None
+    assert together(nothing, nothing).last_shed_seconds is None
+
+
+def test_what_sweeps_found_in_two_cells_is_told_as_of_one_queue():
+    nothing = Queue.in_memory().stats()
+    one = replace(nothing, unknown_types=("b", "a"), unknown_waiting=2, deadline_seconds=60.0)
+    other = replace(nothing, unknown_types=("c", "b"), unknown_waiting=3, stalled=True)
+    found = {"unknown_types": ("a", "b", "c"), "unknown_waiting": 5, "stalled": True}
+    expected = replace(nothing, **found)
+    assert together(one, other) == together(other, one) == expected
+    assert not together(one, one).stalled
 
 
 def test_a_cell_that_is_read_slowly_keeps_the_older_tasks_of_the_others_back(cells, host):

@@ -13,6 +13,7 @@ from lifoq import (
     Lifetimes,
     NewTask,
     Queue,
+    QueueStats,
     Registry,
     Status,
     Sweeper,
@@ -191,13 +192,22 @@ def test_stats_count_and_measure(queue, host):
     queue.put("a", delay=60)
     fail(queue, "t0")
     queue.store.claim("t1", claim_id="c", lease=30)
+    two, one = (Count(value=number, capped=False) for number in (2, 1))
+    counts = ("live", "expired_present", "shed_lately", "delayed", "taken", "failure")
     stats = queue.stats()
-    assert (stats.pending.value, stats.live.value, stats.expired_present.value) == (2, 1, 1)
-    assert (stats.delayed.value, stats.taken.value, stats.failure.value) == (1, 1, 1)
-    assert stats.newest_waiting_seconds == stats.oldest_waiting_seconds == 1
-    assert not stats.pending.capped
+    assert stats == QueueStats(
+        pending=two,
+        **dict.fromkeys((*counts, "failed_lately"), one),
+        **dict.fromkeys(("newest_waiting_seconds", "oldest_waiting_seconds"), 1.0),
+        deadline_seconds=3_600,
+        last_shed_seconds=8.0,
+    )
     assert str(queue.stats(cap=1).pending) == "at least 1"
     assert [str(Count(value=0, capped=capped)) for capped in (True, False)] == ["none seen", "0"]
+    host.advance(301)
+    ages = dict.fromkeys(("newest_waiting_seconds", "oldest_waiting_seconds"), 302.0)
+    none = Count(value=0, capped=False)
+    assert queue.stats() == replace(stats, shed_lately=none, last_shed_seconds=None, **ages)
 
 
 # Purging

@@ -8,8 +8,9 @@ from unittest.mock import Mock
 import pytest
 from botocore.exceptions import ClientError
 
+from lifoq.basics.clock import CLOCK_OFF_AT_MOST
 from lifoq.ends.changes import ENDS, ends_with_token
-from lifoq.ends.end import MAX_RESULT_BYTES, End, Ending, end_of
+from lifoq.ends.end import End, Ending, end_of
 from lifoq.ends.step_functions import MAX_OUTPUT_BYTES, StepFunctions
 from lifoq.ends.topic import EventsTopic
 from lifoq.items.packed import Large, pack
@@ -39,6 +40,27 @@ def test_each_end_is_told_once_and_nothing_else(way):
     told = messages(*(record for record, _ in way.ends))
     assert [event["status"] for event in told] == [ending for _, ending in way.ends]
     assert [event["id"] for event in told] == [record["eventID"] for record, _ in way.ends]
+
+
+def test_a_deletion_is_an_end_if_ttl_made_it_or_the_deadline_was_over():
+    ((record, _),) = shed_by_ttl().ends
+    seconds = record["dynamodb"].pop("ApproximateCreationDateTime")
+    assert [one["status"] for one in messages(record)] == ["SHED"]
+    record["userIdentity"] = {"type": "User", "principalId": "somebody"}
+    assert messages(record) == []
+    record["dynamodb"]["ApproximateCreationDateTime"] = seconds
+    assert [one["status"] for one in messages(record)] == ["SHED"]
+
+
+def test_what_a_sweep_deletes_whose_clock_is_ahead_is_shed_and_what_goes_long_before_is_not():
+    ((record, _),) = shed_at_its_deadline().ends
+    change = record["dynamodb"]
+    deadline = int(change["OldImage"]["expiresAt"]["N"]) // 1_000_000
+    told = []
+    for early in (0, CLOCK_OFF_AT_MOST, 60):
+        change["ApproximateCreationDateTime"] = int(deadline - early)
+        told.append([one["status"] for one in messages(record)])
+    assert told == [["SHED"], ["SHED"], []]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -99,8 +121,10 @@ def test_the_end_of_a_damaged_task_is_told_whatever_it_holds(value):
     ((record, _),) = success().ends
     record["dynamodb"]["NewImage"]["taskKey"] = value
     (told,) = messages(record)
-    assert (told["error"]["type"], told["taskType"]) == ("DamagedTask", "a")
-    assert "taskKey" in told["error"]["message"]
+    error = told.pop("error")
+    assert (error["type"], "taskKey" in error["message"]) == ("DamagedTask", True)
+    named = {"version": 1, "id": record["eventID"], "queue": "prod", "taskId": "t", "taskType": "a"}
+    assert told == {**named, "status": "SUCCESS", "attempts": 0, "result": None}
     record["dynamodb"]["NewImage"]["taskType"] = value
     assert messages(record)[0]["taskType"] == ""
 
@@ -113,6 +137,7 @@ class Sns:
         self._refused = refused
 
     def publish_batch(self, *, TopicArn, PublishBatchRequestEntries):  # noqa: N803
+        assert TopicArn == "arn:topic"
         entries = PublishBatchRequestEntries
         sizes = [
             len(entry["Message"].encode())
@@ -156,17 +181,17 @@ def test_ends_with_large_results_are_told_in_calls_that_sns_takes():
     assert len(sns.calls) > 2
 
 
-@pytest.mark.parametrize("size", [MAX_RESULT_BYTES, MAX_RESULT_BYTES + 1])
+@pytest.mark.parametrize("size", [16_384, 16_385])
 def test_a_result_is_told_whole_or_cut_and_said_to_be(size):
     result = "é" * ((size - 2) // 2) + "x" * (size % 2)
     told = json.loads(end(result=result).message(queue="prod"))
-    if size <= MAX_RESULT_BYTES:
+    if size == 16_384:  # as the page about task events says
         assert told["result"] == result
     else:
         assert "result" not in told
         assert told["resultBytes"] == size
         assert json.dumps(result, ensure_ascii=False).startswith(told["resultBeginning"])
-        assert MAX_RESULT_BYTES - 2 < len(told["resultBeginning"].encode()) <= MAX_RESULT_BYTES
+        assert 16_382 < len(told["resultBeginning"].encode()) <= 16_384
 
 
 def test_a_result_in_the_bucket_is_told_by_its_size():
@@ -186,10 +211,9 @@ def test_subscribers_can_filter_by_status_type_and_key_and_the_trace_goes_on():
     strange = End(event_id="e", ending=Ending.SUCCESS, task_id="\x01t", task_type="a\x00b\ufffe")
     topic(sns).publish([end(Ending.SHED, key="device", traceparent=TRACE), strange])
     (entries,) = sns.calls
-    named = [
-        {name: one["StringValue"] for name, one in entry["MessageAttributes"].items()}
-        for entry in entries
-    ]
+    attributes = [entry["MessageAttributes"] for entry in entries]
+    named = [{name: one["StringValue"] for name, one in each.items()} for each in attributes]
+    assert {one["DataType"] for each in attributes for one in each.values()} == {"String"}
     assert named == [
         {"status": "SHED", "taskType": "a", "taskKey": "device", "traceparent": TRACE},
         {"status": "SUCCESS", "taskType": "a\ufffdb\ufffd"},
@@ -213,13 +237,18 @@ def answers(one: End):
         (Ending.SHED, "lifoq.Shed"),
         (Ending.CANCELLED, "lifoq.Cancelled"),
         (Ending.FAILURE, "lifoq.Failed"),
+        (Ending.REPLACED, "lifoq.Replaced"),
     ],
 )
 def test_every_other_end_is_answered_as_a_failure_that_can_be_caught(ending, error):
     why = TaskError(type="ValueError", message="boom")
     ((kind, answer),) = answers(end(ending, error=why, attempts=3, task_token=TOKEN))
-    assert (kind, answer["taskToken"], answer["error"]) == ("failure", TOKEN, error)
-    assert json.loads(answer["cause"]).items() >= {"attempts": 3, "errorMessage": "boom"}.items()
+    cause = json.loads(answer.pop("cause"))
+    assert (kind, answer) == ("failure", {"taskToken": TOKEN, "error": error})
+    told = {"taskId": "t-1", "attempts": 3}
+    assert cause == {**told, "errorType": "ValueError", "errorMessage": "boom"}
+    ((_, answer),) = answers(end(ending, attempts=3, task_token=TOKEN))
+    assert json.loads(answer["cause"]) == told
 
 
 def test_a_success_is_answered_with_the_result_unless_no_state_can_hold_it():
