@@ -183,6 +183,9 @@ def test_what_makes_no_sense_is_refused_before_anything_is_done(queue, call, sen
     assert queue.get("t").status is Status.PENDING
 
 
+METRICS_OF_AGE = ("NewestWaitingAgeSeconds", "OldestWaitingAgeSeconds")
+
+
 def test_stats_count_and_measure(queue, host):
     queue.put("a", deadline=5)
     host.advance(10)
@@ -202,12 +205,26 @@ def test_stats_count_and_measure(queue, host):
         deadline_seconds=3_600,
         last_shed_seconds=8.0,
     )
+    named = {"TasksPending": one, "TasksDelayed": one, "TasksTaken": one, "TasksInFailure": one}
+    assert stats.counts() == {**named, "TasksExpiredPresent": one}
+    assert stats.ages() == dict.fromkeys(METRICS_OF_AGE, 1.0)
     assert str(queue.stats(cap=1).pending) == "at least 1"
     assert [str(Count(value=0, capped=capped)) for capped in (True, False)] == ["none seen", "0"]
     host.advance(301)
     ages = dict.fromkeys(("newest_waiting_seconds", "oldest_waiting_seconds"), 302.0)
     none = Count(value=0, capped=False)
     assert queue.stats() == replace(stats, shed_lately=none, last_shed_seconds=None, **ages)
+
+
+def test_a_task_that_came_just_now_has_waited_for_no_time_and_none_has_where_none_waits(
+    queue, host
+):
+    assert queue.stats().ages() == dict.fromkeys(METRICS_OF_AGE, 0.0)
+    assert queue.stats().newest_waiting_seconds is None
+    queue.put("a", deadline=5)
+    assert queue.stats().newest_waiting_seconds == 0.0
+    host.advance(5)
+    assert queue.stats().last_shed_seconds == 0.0
 
 
 # Purging

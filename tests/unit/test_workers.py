@@ -72,9 +72,9 @@ def test_a_workers_note_keeps_those_of_others_for_an_hour_and_takes_the_place_of
 def test_workers_are_those_with_tasks_and_those_that_told_lately(monkeypatch):
     host = ManualHost()
     queue = Queue.in_memory(host=host)
-    for number in range(3):
+    for number in range(4):
         queue.put("a", task_id=f"t{number}")
-    for task_id, worker in (("t1", "w"), ("t0", "w"), ("t2", "v")):
+    for task_id, worker in (("t0", "w"), ("t3", "w"), ("t1", "w"), ("t2", "v")):
         queue.store.claim(task_id, claim_id=f"{worker}:1", lease=30)
         host.advance(1)
     idle, gone = (
@@ -86,11 +86,11 @@ def test_workers_are_those_with_tasks_and_those_that_told_lately(monkeypatch):
     pressure.note(queue.store, starts, host=host, also=lambda _: told)
     found = find_workers(queue)
     assert [(one.name, [task.task_id for task in one.tasks], one.note) for one in found.found] == [
-        ("w", ["t1", "t0"], None),
+        ("w", ["t0", "t3", "t1"], None),
         ("v", ["t2"], None),
         ("idle", [], idle),
     ]
-    assert (found.read, found.more) == (3, False)
+    assert (found.read, found.more) == (4, False)
     monkeypatch.setattr(workers, "READ", 2)
     assert (find_workers(queue).read, find_workers(queue).more) == (2, True)
 

@@ -32,8 +32,7 @@ def split(table: pa.Table, partitions: int) -> Iterator[tuple[int, pa.Table]]:
 
 def partition_of(task_ids: pa.ChunkedArray, partitions: int) -> Array:
     """Return each task's partition, from 0, by its id: a weighted sum of the id's bytes, cut to the
-    number of partitions. A weight for each place makes the sum's upper half a universal hash, so
-    that no habit in naming tasks fills one partition. Ids are not empty.
+    number of partitions.
 
     A weight for each place makes the sum's upper half a universal hash, so that no habit in naming
     tasks fills one partition. Ids are not empty.
