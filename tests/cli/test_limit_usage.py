@@ -72,6 +72,17 @@ def test_each_shared_limit_is_told_with_who_holds_how_much_of_it(queue, host):
     assert (well.name, well.cell) == ("well", queue.store.table.name)
 
 
+@pytest.mark.parametrize(
+    ("rate", "total", "told"),
+    [(5.0, None, [("–", "0 of 5")]), (None, 10, [("0 of 10", "–")]), (None, None, [])],
+)
+def test_a_queue_has_a_limit_of_its_own_if_it_limits_its_rate_or_its_tasks(
+    store, rate, total, told
+):
+    queue = Queue(store, shared_limits=SharedLimits(rate_limit=rate, total_in_flight=total))
+    assert [(own.at_a_time, own.of_rate) for own in find_limit_usage(queue)] == told
+
+
 def test_a_limit_in_units_is_told_beside_that_of_the_tasks(queue):
     queue.put("video")
     take(queue, "video", VIDEO, "w", Amount(2, 0))

@@ -138,6 +138,16 @@ def test_shed_tasks_are_counted_on_both_sides_of_a_mountain_that_waits():
     assert str(situation.queue.stats(cap=CAP).shed_lately) == "at least 3"
 
 
+def test_what_the_sweep_shed_counts_with_what_is_still_there_and_the_latest_of_both_tells_when():
+    situation = Situation()
+    situation.wait(deadline=1, seconds=11)
+    now = situation.host.now()
+    for ago, last in ((5, 5.0), (40, 10.0)):
+        situation.swept(shed=((now - 301_000_000, 7), (now - ago * 1_000_000, 2)))
+        stats = situation.queue.stats()
+        assert (stats.shed_lately.value, stats.last_shed_seconds) == (3, last)
+
+
 def test_an_overload_that_is_over_says_when_it_was():
     situation = Situation()
     overload_that_is_over(situation)
