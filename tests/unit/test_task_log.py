@@ -2,10 +2,12 @@
 
 import json
 import logging
+from types import SimpleNamespace
 
 import pytest
 
 from lifoq import Queue, TaskError
+from lifoq.operating import task_log
 from lifoq.operating.task_log import MOST_CALLS, TaskLogs
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.handlers.task_id_in_logs import Formatter, handling, with_task_id
@@ -24,7 +26,7 @@ class Cloud:
         self.events.append((at // 1_000, text))
 
     def call(self, _service: str, operation: str, **asked) -> dict:
-        assert operation == "filter_log_events"
+        assert (operation, asked["logGroupName"]) == ("filter_log_events", "group")
         self.calls += 1
         begin, end = asked["startTime"], asked["endTime"]
         phrase = asked["filterPattern"][1:-1]
@@ -141,6 +143,16 @@ def test_the_log_of_a_task_is_looked_through_until_now_or_until_it_has_ended(
     host.advance(3_600)
     cloud.log(host.time, '{"taskId": "t", "message": "of a later one"}')
     assert [line.text for line in logs.of(queue.get("t"), now=host.time).lines] == ["at work"]
+
+
+def test_the_log_groups_are_those_that_the_deployed_queue_names(queue, host, cloud, monkeypatch):
+    deployed = SimpleNamespace(log_groups=("group",))
+    monkeypatch.setattr(task_log.deployment, "read", {"prod": deployed}.__getitem__)
+    monkeypatch.setattr(task_log, "Account", lambda: cloud)
+    task = claimed(queue, "t")
+    cloud.log(host.time, '{"taskId": "t", "message": "asked"}')
+    found = TaskLogs.connect("prod").of(task, now=host.time)
+    assert [line.text for line in found.lines] == ["asked"]
 
 
 def test_a_search_is_bounded_and_says_so(queue, host, cloud, logs):
