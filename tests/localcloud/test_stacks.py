@@ -361,6 +361,43 @@ def test_a_stack_has_the_tags_of_its_change_set(stacks, name):
     assert stacks.api.describe_stacks(StackName=name)["Stacks"][0]["Tags"] == tags
     with pytest.raises(stacks.api.exceptions.AlreadyExistsException):
         stacks.api.create_stack(StackName=name, TemplateBody=template)
+    others = [{"Key": "team", "Value": "tasks"}]
+    assert stacks.change(name, template, kind="UPDATE", Tags=others) == "UPDATE_COMPLETE"
+    told = json.dumps({"Description": "Prices.", **json.loads(template)})
+    stacks.api.update_stack(StackName=name, TemplateBody=told)
+    (stack,) = stacks.api.describe_stacks(StackName=name)["Stacks"]
+    assert (stack["Tags"], stack["Description"]) == (others, "Prices.")
+
+
+def test_a_stack_that_is_deleted_is_told_by_its_id(stacks, name):
+    stacks.change(name, exporting(name, Topic=TOPIC))
+    (stack,) = stacks.api.describe_stacks(StackName=name)["Stacks"]
+    stacks.delete(name)
+    assert stacks.status(stack["StackId"]) == "DELETE_COMPLETE"
+    deleted = ["DELETE_IN_PROGRESS", "DELETE_COMPLETE"]
+    made = ["REVIEW_IN_PROGRESS", "CREATE_IN_PROGRESS", "CREATE_COMPLETE"]
+    assert stacks.history(stack["StackId"]) == [*made, *deleted]
+    stacks.api.delete_stack(StackName=name)
+
+
+def test_a_change_set_that_was_not_executed_makes_way_for_the_next(stacks, name):
+    names = {"StackName": name, "ChangeSetName": "first"}
+    body = exporting(name, Topic=TOPIC)
+    stacks.api.create_change_set(**names, TemplateBody=body, ChangeSetType="CREATE")
+    assert stacks.change(name, body) == "CREATE_COMPLETE"
+    with pytest.raises(ClientError, match=r"ChangeSet \[first\] does not exist"):
+        stacks.api.describe_change_set(**names)
+    stacks.api.delete_change_set(**names)
+    more = exporting(name, Topic=TOPIC, More=TOPIC)
+    stacks.api.create_change_set(**names, TemplateBody=more, ChangeSetType="UPDATE")
+
+    def told() -> tuple[str, str]:
+        one = stacks.api.describe_change_set(**names)
+        return one["Status"], one["ExecutionStatus"]
+
+    assert told() == ("CREATE_COMPLETE", "AVAILABLE")
+    stacks.api.execute_change_set(**names)
+    assert told() == ("CREATE_COMPLETE", "EXECUTE_COMPLETE")
 
 
 def test_what_a_condition_leaves_out_is_no_resource_of_the_stack(stacks, name):

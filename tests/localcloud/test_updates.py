@@ -721,10 +721,29 @@ def test_a_bucket_that_is_not_empty_stays_unless_it_is_to_be_emptied(stack):
     assert ids["It"] not in {one["Name"] for one in s3.list_buckets()["Buckets"]}
 
 
-def test_a_resource_that_is_to_be_retained_outlives_its_place_in_the_template(stack):
-    ids = stack.deploy({"It": {**queue(), "DeletionPolicy": "Retain"}, "Other": queue()})
-    stack.deploy({"Other": queue()})
-    assert stack.physical(QUEUE) >= {ids["It"], ids["Other"]}
+@pytest.mark.parametrize("policy", ["Retain", "RetainExceptOnCreate"])
+def test_a_resource_that_is_to_be_retained_outlives_its_place_in_the_template(stack, policy):
+    kept, kept_if_replaced = {"DeletionPolicy": policy}, {"UpdateReplacePolicy": policy}
+    last = {"Last": queue() | kept, "Other": queue() | kept_if_replaced}
+    once = {"It": queue() | kept, "Gone": queue() | kept_if_replaced}
+    base = {"Replaced": queue() | kept_if_replaced, "Changed": queue() | kept}
+    ids = stack.deploy({**last, **once, **base})
+    stack.deploy({**last, **{name: queue(QueueName=f"{name}-{policy}") for name in base}})
+    left = {name for name in ids if ids[name] in stack.physical(QUEUE)}
+    assert left == {"It", "Last", "Other", "Replaced"}
+    stack.delete()
+    left = {name for name in ids if ids[name] in stack.physical(QUEUE)}
+    assert left == {"It", "Last", "Replaced"}
+
+
+def test_a_stack_that_fails_at_first_leaves_only_what_is_to_be_retained_in_any_case(stack):
+    policies = ("Delete", "Retain", "RetainExceptOnCreate")
+    its = {name: queue() | {"DeletionPolicy": name} for name in policies}
+    wrong = parameter({"Fn::ImportValue": "nobody:exports"}) | {"DependsOn": policies}
+    stack.deploy({**its, "Wrong": wrong})
+    assert stack.status == "ROLLBACK_COMPLETE"
+    (left,) = [url for url in stack.physical(QUEUE) if f"/{stack.name}-" in url]
+    assert f"/{stack.name}-Retain-" in left
 
 
 def test_what_cannot_be_deleted_is_told_and_left_behind(stack):
