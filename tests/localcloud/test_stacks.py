@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from moto.cloudformation.exceptions import ValidationError
 
+from lifoq_localcloud.deployments import references
 from tests.localcloud.harness import CODE_BUCKET, Deployed
 from tests.localcloud.template import build, of_type, parameter, ref
 
@@ -197,11 +199,15 @@ def test_an_export_in_use_can_neither_be_removed_nor_replaced(stacks, name):
     stacks.change(f"{name}-user", importing(f"{name}:Topic"))
     value = stacks.exports()[f"{name}:Topic"]
 
+    again = {"Imported": parameter({"Fn::ImportValue": f"{name}:Topic"})}
+    stacks.change(f"{name}-twice", exporting(name, **again))
+
     without = exporting(name, Topic=TOPIC)
     assert stacks.change(name, without, kind="UPDATE") == "UPDATE_ROLLBACK_COMPLETE"
-    assert f"Export {name}:Topic cannot be deleted as it is in use by {name}-user" in (
-        stacks.reasons(name)
-    )
+    users = f"{name}-user and {name}-twice"
+    reason = f"Export {name}:Topic cannot be deleted as it is in use by {users}"
+    assert f"{reason} " in stacks.reasons(name)
+    stacks.delete(f"{name}-twice")
     other = json.loads(exporting(name, "Topic", Topic=TOPIC, Other=TOPIC))
     other["Outputs"]["Topic"]["Value"] = ref("Other")
     stacks.change(name, json.dumps(other), kind="UPDATE")
@@ -210,6 +216,10 @@ def test_an_export_in_use_can_neither_be_removed_nor_replaced(stacks, name):
 
     stacks.api.delete_stack(StackName=name)
     assert stacks.status(name) == "DELETE_FAILED"
+    twin = f"{name}-twin"
+    assert stacks.change(twin, exporting(name, "Topic", Topic=TOPIC)) == "ROLLBACK_COMPLETE"
+    assert "Export names must be unique across a given region" in stacks.reasons(twin)
+    assert stacks.exports()[f"{name}:Topic"] == value
     stacks.delete(f"{name}-user")
     stacks.delete(name)
     assert f"{name}:Topic" not in stacks.exports()
@@ -272,6 +282,39 @@ def test_what_refers_to_nothing_is_refused_and_leaves_no_stack(stacks, name, sub
                 stacks.api.update_stack(StackName=there, **given)
     assert name not in {one["StackName"] for one in stacks.api.describe_stacks()["Stacks"]}
     assert stacks.status(there) == "CREATE_COMPLETE"
+
+
+def test_all_that_a_template_names_and_lacks_is_told_in_order():
+    values = [
+        ref("D"),
+        {"Fn::GetAtt": ["B", {"Fn::Sub": "${A}"}]},
+        {"Fn::GetAtt": "C.Outputs.Arn"},
+        {"Fn::Sub": "${ E } ${F.Arn} ${!No} ${AWS::Region} ${Given} ${Topic.Arn}"},
+        {"Fn::Sub": ["${x} ${G}", {"x": {"Fn::GetAtt": ["H", "Arn"]}}]},
+        *(ref(known) for known in ("AWS::StackName", "Given", "Topic")),
+    ]
+    its = {"Topic": TOPIC, "It": parameter({"Fn::Join": ["", values]})}
+    template = {"Resources": its, "Parameters": {"Given": {"Type": "String"}}}
+    with pytest.raises(ValidationError) as told:
+        references.check(template)
+    lacking = "Unresolved resource dependencies [A, B, C, D, E, F, G, H]"
+    sentence = f"Template format error: {lacking} in the Resources block of the template"
+    assert told.value.message == sentence
+    references.check({**template, "Transform": "AWS::LanguageExtensions"})
+    for named in "ABCDEFGH":
+        its[named] = {**TOPIC, "DependsOn": "Topic"}
+    references.check(template)
+    assert (references.order(its)[0], references.order(its)[-1]) == ("Topic", "It")
+
+
+def test_resources_are_ordered_by_what_they_depend_on_and_a_circle_is_told():
+    its = {"C": {**TOPIC, "DependsOn": ["B"]}, "B": {**TOPIC, "DependsOn": "A"}, "A": TOPIC}
+    assert references.order(its) == ["A", "B", "C"]
+    with pytest.raises(ValidationError) as told:
+        references.check({"Resources": {**its, "A": parameter(ref("C"))}})
+    begun, _, circle = told.value.message.partition("[")
+    assert begun == "Circular dependency between resources: "
+    assert sorted(circle) == sorted("A, B, C]")
 
 
 @pytest.mark.parametrize(("default", "given", "other"), [("a", "a", "b"), (7, "7", "8")])
