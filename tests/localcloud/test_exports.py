@@ -7,6 +7,7 @@ import itertools
 import json
 import random
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -138,9 +139,62 @@ def test_the_layout_is_that_of_aws_and_bytes_are_base64(shop):
         full["ExportManifest"].replace("manifest-summary.json", "data"),
         "here/AWSDynamoDB/data",
     }
-    summary = json.loads(shop.objects[some["ExportManifest"]])
-    assert summary["exportType"] == "INCREMENTAL_EXPORT"
-    assert summary["exportFromTime"] == "1970-01-01T00:00:00.000Z"
+
+
+def test_an_export_and_its_summary_say_what_was_asked_for_and_what_there_is(shop):
+    start, end = shop.write("a", None, 1) + 1, shop.write("a", 1, 2) + 1
+    shop.write("b", None, 1)
+    asked = window(start, end)
+    asked["IncrementalExportSpecification"]["ExportViewType"] = "NEW_IMAGE"
+    own_words = {"ClientToken": "mine", "S3Prefix": "here", "S3SseAlgorithm": "KMS"}
+    time.sleep(0.001)  # the window lies in the past
+    some = shop.export(**own_words, **asked)
+    full = shop.export(ExportTime=end / 1e6)
+    ((change,), (item,)) = (shop.rows(one) for one in (some, full))
+    assert change.keys() == {"Metadata", "Keys", "NewImage"}
+    assert (change["NewImage"], item) == (_image("a", 2), {"Item": _image("a", 2)})
+
+    common = {"ExportStatus": "COMPLETED", "TableArn": shop.table_arn, "S3Bucket": BUCKET}
+    common |= {"ExportFormat": "DYNAMODB_JSON", "ItemCount": 1, "TableId": full["TableId"]}
+    own = ("ExportArn", "StartTime", "EndTime", "ExportManifest")
+    for export, row, given in (
+        (some, change, {**own_words, **asked}),
+        (full, item, {"S3SseAlgorithm": "AES256", "ExportTime": end / 1e6}),
+    ):
+        summary = json.loads(shop.objects[export["ExportManifest"]])
+        begun = {"ExportType": "FULL_EXPORT", "ClientToken": export["ExportArn"].split("/")[-1]}
+        size = len(json.dumps(row, separators=(",", ":"))) + 1  # with the line's end
+        told = {**common, **begun, **given, "BilledSizeBytes": size}
+        assert export == {**told, **{name: export[name] for name in own}}
+        folder = export["ExportManifest"].removesuffix("/manifest-summary.json")
+        times = {"exportTime": end}
+        if export is some:
+            times = {"exportFromTime": start, "exportToTime": end}
+        words = {"outputView": "NEW_IMAGE", "exportType": "INCREMENTAL_EXPORT"}
+        assert summary == {
+            "version": "2023-08-01" if export is some else "2020-06-30",
+            "exportArn": export["ExportArn"],
+            "startTime": _iso(export["StartTime"]),
+            "endTime": _iso(export["EndTime"]),
+            "tableArn": shop.table_arn,
+            "tableId": full["TableId"],
+            **{name: _iso(micros / 1e6) for name, micros in times.items()},
+            "s3Bucket": BUCKET,
+            "s3Prefix": given.get("S3Prefix"),
+            "s3SseAlgorithm": given["S3SseAlgorithm"],
+            "s3SseKmsKeyId": None,
+            "manifestFilesS3Key": f"{folder}/manifest-files.json",
+            "billedSizeBytes": size,
+            "itemCount": 1,
+            "outputFormat": "DYNAMODB_JSON",
+            **(words if export is some else {}),
+        }
+    assert full["ExportManifest"].startswith("AWSDynamoDB/")
+
+
+def _iso(epoch_seconds: float) -> str:
+    moment = datetime.fromtimestamp(epoch_seconds, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
 
 
 def test_a_clients_token_makes_a_request_idempotent(shop):
@@ -162,6 +216,7 @@ def test_a_clients_token_makes_a_request_idempotent(shop):
         ({"ExportType": "INCREMENTAL_EXPORT"}, "ValidationException"),
         ({"ExportFormat": "ION"}, "ValidationException"),
         (window(2, 1), "ValidationException"),
+        (window(1, 1), "ValidationException"),
         (window(1, 9_000_000_000_000_000), "InvalidExportTimeException"),
         ({"unrecoverable": True}, "PointInTimeRecoveryUnavailableException"),
     ],
@@ -181,3 +236,29 @@ def test_a_refused_export_is_dynamodbs_own_error(deployed):
             TableArn="arn:aws:dynamodb:us-east-1:123456789012:table/none", S3Bucket="b"
         )
     assert refused.value.response["Error"]["Code"] == "TableNotFoundException"
+
+
+def test_a_table_is_exported_into_a_bucket_once_its_recovery_is_on(deployed):
+    dynamodb, s3 = deployed.client("dynamodb"), deployed.client("s3")
+    key = {"AttributeName": "id"}
+    table = dynamodb.create_table(
+        TableName="exported",
+        KeySchema=[{**key, "KeyType": "HASH"}],
+        AttributeDefinitions=[{**key, "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )["TableDescription"]
+    s3.create_bucket(Bucket="of-exports")
+    asked = {"TableArn": table["TableArn"], "S3Bucket": "of-exports"}
+    with pytest.raises(ClientError, match="is not enabled for table exported"):
+        dynamodb.export_table_to_point_in_time(**asked)
+    recovery = {"PointInTimeRecoveryEnabled": True}
+    dynamodb.update_continuous_backups(
+        TableName="exported", PointInTimeRecoverySpecification=recovery
+    )
+    with pytest.raises(ClientError, match="The bucket nowhere does not exist"):
+        dynamodb.export_table_to_point_in_time(**{**asked, "S3Bucket": "nowhere"})
+    told = dynamodb.export_table_to_point_in_time(**asked)["ExportDescription"]
+    (listed,) = dynamodb.list_exports(TableArn=table["TableArn"])["ExportSummaries"]
+    assert (listed["ExportArn"], told["TableArn"]) == (told["ExportArn"], table["TableArn"])
+    assert s3.get_object(Bucket="of-exports", Key=told["ExportManifest"])
+    dynamodb.delete_table(TableName="exported")
