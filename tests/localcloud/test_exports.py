@@ -230,6 +230,13 @@ def test_what_dynamodb_would_refuse_is_refused_and_writes_nothing(shop, request_
     assert shop.objects == {}
 
 
+def test_an_export_that_nobody_made_is_not_found(shop):
+    arn = f"{shop.table_arn}/export/none"
+    with pytest.raises(ExportRefusedError, match=f"^Export not found: {arn}$") as refused:
+        shop.exports.answer("DescribeExport", {"ExportArn": arn})
+    assert refused.value.code == "ExportNotFoundException"
+
+
 def test_a_refused_export_is_dynamodbs_own_error(deployed):
     with pytest.raises(ClientError) as refused:
         deployed.client("dynamodb").export_table_to_point_in_time(

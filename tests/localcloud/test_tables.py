@@ -248,6 +248,33 @@ def test_ttl_is_switched_on_once_and_off_once(deployed, one_item):
     switch(**asked("at", enabled=False))
 
 
+def test_a_throughput_that_is_set_again_is_refused_unless_one_of_its_numbers_is_another(deployed):
+    dynamodb, key = deployed.client("dynamodb"), {"AttributeName": "id"}
+    name = f"provisioned-{uuid.uuid4().hex[:8]}"
+
+    def units(reads: int, writes: int) -> dict[str, Any]:
+        each = {"ReadCapacityUnits": reads, "WriteCapacityUnits": writes}
+        return {"TableName": name, "ProvisionedThroughput": each}
+
+    schema = [{**key, "KeyType": "HASH"}]
+    dynamodb.create_table(
+        **units(5, 7), KeySchema=schema, AttributeDefinitions=[{**key, "AttributeType": "S"}]
+    )
+    with pytest.raises(ClientError) as refused:
+        dynamodb.update_table(**units(5, 7))
+    assert refused.value.response["Error"]["Message"] == (
+        "The provisioned throughput for the table will not change. The requested value equals the "
+        "current value. Current ReadCapacityUnits provisioned for the table: 5. Requested "
+        "ReadCapacityUnits: 5. Current WriteCapacityUnits provisioned for the table: 7. Requested "
+        "WriteCapacityUnits: 7."
+    )
+    for reads, writes in ((5, 8), (6, 8)):
+        told = dynamodb.update_table(**units(reads, writes))["TableDescription"]
+        assert told["ProvisionedThroughput"]["ReadCapacityUnits"] == reads
+        assert told["ProvisionedThroughput"]["WriteCapacityUnits"] == writes
+    dynamodb.delete_table(TableName=name)
+
+
 def test_a_stream_is_switched_on_once_and_read_by_its_own_shard(deployed, one_item):
     dynamodb, name = deployed.client("dynamodb"), one_item["TableName"]
     on = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
