@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
 
+from lifoq_localcloud.moto_adapter import tables
 from lifoq_localcloud.moto_adapter.tables import JournaledTable
 from lifoq_localcloud.table_rules.keys import Schema
 from tests.localcloud.harness import eventually
@@ -235,7 +237,7 @@ def test_ttl_takes_what_has_expired_within_the_last_five_years():
         ("NEW_AND_OLD_IMAGES", ("NewImage", "OldImage")),
     ],
 )
-def test_a_record_of_a_stream_shows_of_an_item_what_its_view_says(view, shown):
+def test_a_record_of_a_stream_shows_of_an_item_what_its_view_says(view, shown, monkeypatch):
     key, now = [{"AttributeName": "id", "KeyType": "HASH"}], {"id": {"S": "a"}, "n": {"N": "1"}}
     table = JournaledTable(
         "t",
@@ -246,8 +248,8 @@ def test_a_record_of_a_stream_shows_of_an_item_what_its_view_says(view, shown):
         streams={"StreamEnabled": True, "StreamViewType": view},
     )
     later = {**now, "n": {"N": "2"}}
-    for write, by_ttl in ((now, False), (later, False), (None, True)):
-        table.rows.write(now, write, table.journal, by_ttl=by_ttl)
+    for write, how in ((now, {}), (later, {}), (None, {"by_ttl": True})):
+        table.rows.write(now, write, table.journal, **how)
         table.journal.commit()
     writes = table.journal.read(0, 9)
     records = [table.shard.record(one) for one in writes]
@@ -267,6 +269,9 @@ def test_a_record_of_a_stream_shows_of_an_item_what_its_view_says(view, shown):
     assert len({one["eventID"] for one in records}) == 3
     assert ["userIdentity" in one for one in records] == [False, False, True]
     assert len(table.shard.get(table.shard.starting_sequence_number + 1, 9)) == 2
+    monkeypatch.setitem(dynamodb_backends["123456789012"]["us-east-1"].tables, "t", table)
+    assert tables.journals()["t"] is table.journal
+    assert (tables.table("t"), tables.table("u")) == (table, None)
 
 
 def test_a_state_that_reads_an_item_has_its_bytes_as_base64(deployed):
