@@ -244,8 +244,13 @@ def test_ttl_is_switched_on_once_and_off_once(deployed, one_item):
     assert refused(switch, **asked("at", enabled=False)) == "ValidationException"
     switch(**asked("at", enabled=True))
     assert refused(switch, **asked("at", enabled=True)) == "ValidationException"
-    assert refused(switch, **asked("other", enabled=False)) == "ValidationException"
+    with pytest.raises(ClientError, match=r"TimeToLive is already enabled$"):
+        switch(**asked("other", enabled=True))
+    with pytest.raises(ClientError, match=r"current AttributeName is at$"):
+        switch(**asked("other", enabled=False))
     switch(**asked("at", enabled=False))
+    with pytest.raises(ClientError, match=r"TimeToLive is already disabled$"):
+        switch(**asked("at", enabled=False))
 
 
 def test_a_throughput_that_is_set_again_is_refused_unless_one_of_its_numbers_is_another(deployed):
