@@ -399,7 +399,9 @@ def test_a_name_that_cloudformation_makes_is_as_long_as_its_service_takes(stacks
 
 def test_a_stack_has_the_tags_of_its_change_set(stacks, name):
     tags = [{"Key": "team", "Value": "prices"}]
-    template = json.dumps({"Resources": {"Here": of_type("AWS::SQS::Queue")}})
+    plain = {"Team": {"Type": "String", "Default": "prices"}}
+    resources = {"Here": of_type("AWS::SQS::Queue")}
+    template = json.dumps({"Parameters": plain, "Resources": resources})
     assert stacks.change(name, template, Tags=tags) == "CREATE_COMPLETE"
     assert stacks.api.describe_stacks(StackName=name)["Stacks"][0]["Tags"] == tags
     with pytest.raises(stacks.api.exceptions.AlreadyExistsException):
