@@ -1,11 +1,14 @@
 """Functions that follow a queue."""
 
+import json
 import threading
 from typing import Any
 
+import pytest
+
 from lifoq_localcloud.events.queue_poller import QueuePoller
 from lifoq_localcloud.events.sources import QueueMappingConfig
-from lifoq_localcloud.functions.function import ThrottledError
+from lifoq_localcloud.functions.function import Outcome, ThrottledError
 from tests.localcloud.harness import Deployed, eventually
 
 
@@ -68,50 +71,126 @@ def test_a_function_that_fails_gets_the_whole_batch_again(deployed):
     assert dead_letters(deployed, 2) == ["healthy", "poison"]
 
 
-class Letters:
-    """A queue of letters, for a function that is at its concurrency limit."""
+ARN = "arn:aws:sqs:us-east-1:123456789012:letters"
+THROTTLED = None
 
-    def __init__(self, *batches: list[str]) -> None:
+
+class Letters:
+    """A queue of letters, and the function that follows it: it gives one answer to each event."""
+
+    def __init__(self, *batches: list[str], answer: Outcome | None = THROTTLED) -> None:
         self.batches = [*batches]
-        self.deleted: list[str] = []
-        self.throttled = threading.Event()
+        self.answer = answer
+        self.asked: list[tuple[int, int]] = []
+        self.events: list[Any] = []
+        self.deleted: list[list[str]] = []
+        self.over = threading.Event()
 
     def get_queue_url(self, **_: Any) -> dict[str, str]:
         return {"QueueUrl": "letters"}
 
-    def receive_message(self, **_: Any) -> dict[str, Any]:
-        bodies = self.batches.pop(0) if self.batches else []
+    def receive_message(self, **call: Any) -> dict[str, Any]:
+        self.asked.append((call["MaxNumberOfMessages"], call["WaitTimeSeconds"]))
+        if not self.batches:
+            self.over.set()
+            return {}
         return {
             "Messages": [
-                {"MessageId": body, "ReceiptHandle": body, "Body": body, "MD5OfBody": ""}
-                for body in bodies
+                {"MessageId": body, "ReceiptHandle": f"of {body}", "Body": body, "MD5OfBody": "5"}
+                for body in self.batches.pop(0)
             ]
         }
 
-    def invoke(self, _event: bytes) -> Any:
-        self.throttled.set()
-        raise ThrottledError("letters")
+    def invoke(self, event: bytes) -> Outcome:
+        self.events.append(json.loads(event))
+        if self.answer is THROTTLED:
+            raise ThrottledError("letters")
+        return self.answer
 
     def delete_message_batch(self, *, Entries: list[Any], **_: Any) -> None:  # noqa: N803 - SQS's
-        self.deleted += [entry["ReceiptHandle"] for entry in Entries]
+        assert [entry["Id"] for entry in Entries] == [*map(str, range(len(Entries)))]
+        self.deleted.append([entry["ReceiptHandle"] for entry in Entries])
+
+    def followed(self, *, function: bool = True, **settings: Any) -> "Letters":
+        """Have a mapping follow the queue until no letter is left."""
+        config: dict[str, Any] = {
+            "uuid": "mapping",
+            "enabled": True,
+            "function_name": "letters",
+            "source_arn": ARN,
+            "batch_size": 2,
+            "window_seconds": 0,
+            "filters": (),
+            "report_item_failures": False,
+        }
+        itself: Any = self
+        poller = QueuePoller(
+            config=QueueMappingConfig(**config | settings),
+            sqs=lambda: itself,
+            pool=lambda name: itself if function and name == "letters" else None,
+        )
+        try:
+            eventually(self.over.is_set)
+        finally:
+            poller.stop()
+        return self
 
 
 def test_while_the_function_is_throttled_messages_stay_but_for_those_that_no_filter_lets_through():
-    letters: Any = Letters(["ignored", "also ignored"], ["hello", "ignored beside"])
-    config = QueueMappingConfig(
-        uuid="mapping",
-        enabled=True,
-        function_name="letters",
-        source_arn="arn:aws:sqs:us-east-1:123456789012:letters",
-        batch_size=2,
-        window_seconds=0,
-        filters=({"body": ["hello"]},),
-        report_item_failures=False,
-    )
-    poller = QueuePoller(config=config, sqs=lambda: letters, pool=lambda _name: letters)
-    try:
-        eventually(lambda: len(letters.deleted) == 3)
-        assert letters.throttled.is_set()
-        assert letters.deleted == ["ignored", "also ignored", "ignored beside"]
-    finally:
-        poller.stop()
+    deep = "[" * 100_000
+    batches = ["ignored", "also ignored"], ['{"to": "me"}', "ignored beside"], [deep, '{"to": 1}']
+    filters = ({"body": {"to": ["me"]}}, {"body": [deep]})
+    for function in (True, False):
+        letters = Letters(*batches).followed(filters=filters, function=function)
+        gone = [["ignored", "also ignored"], ["ignored beside"], ['{"to": 1}']]
+        assert letters.deleted == [[f"of {body}" for body in one] for one in gone]
+        found = [record["body"] for event in letters.events for record in event["Records"]]
+        assert found == (['{"to": "me"}', deep] if function else [])
+
+
+def failures(*names: str) -> dict[str, Any]:
+    return {"batchItemFailures": [{"itemIdentifier": name} for name in names]}
+
+
+@pytest.mark.parametrize(
+    ("answer", "reports", "done"),
+    [
+        (None, False, "ab"),
+        (None, True, "ab"),
+        ([], True, "ab"),
+        ({"batchItemFailures": None}, True, "ab"),
+        (failures("a"), False, "ab"),
+        (failures("a"), True, "b"),
+        (failures("a", "b"), True, ""),
+        (failures("a", "a stranger"), True, ""),
+    ],
+)
+def test_what_the_function_has_done_is_deleted_and_nothing_else(answer, reports, done):
+    letters = Letters(["a", "b"], answer=Outcome(payload=json.dumps(answer).encode()))
+    letters.followed(report_item_failures=reports)
+    assert letters.deleted == ([[f"of {body}" for body in done]] if done else [])
+    failed = Letters(["a", "b"], answer=Outcome.failure("ValueError", "poison"))
+    assert failed.followed(report_item_failures=reports).deleted == []
+
+
+def test_a_batch_is_gathered_and_deleted_by_tens_until_it_is_full_or_its_window_is_over():
+    ten, two = list("abcdefghij"), ["k", "l"]
+    full = Letters(ten, [], two, answer=Outcome(payload=b"null"))
+    full.followed(batch_size=12, window_seconds=300)
+    assert full.asked[:4] == [(10, 1), (2, 0), (2, 0), (10, 1)]
+    assert full.deleted == [[f"of {body}" for body in part] for part in (ten, two)]
+    (event,) = full.events
+    assert [record["body"] for record in event["Records"]] == ten + two
+    assert event["Records"][0] == {
+        "messageId": "a",
+        "receiptHandle": "of a",
+        "body": "a",
+        "attributes": {},
+        "messageAttributes": {},
+        "md5OfBody": "5",
+        "eventSource": "aws:sqs",
+        "eventSourceARN": ARN,
+        "awsRegion": "us-east-1",
+    }
+    early = Letters(["a"], [], ["b"], answer=Outcome(payload=b"null")).followed()
+    assert early.deleted == [["of a"], ["of b"]]
