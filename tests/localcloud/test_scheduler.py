@@ -1,5 +1,6 @@
 """When schedules fire."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -179,11 +180,65 @@ def test_one_schedule_that_fails_stops_no_other_and_one_that_is_not_due_does_not
         timer.close()
 
 
-def test_a_target_that_is_not_there_is_tried_as_often_as_the_schedule_says_and_then_dead_lettered():
+def test_after_what_is_due_the_scheduler_sleeps_until_the_next_or_a_change(monkeypatch, caplog):
+    naps = SimpleQueue[tuple[float, bool]]()
+
+    class Nap(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            naps.put((timeout or 0.0, self.is_set()))
+            return super().wait(timeout)
+
+    monkeypatch.setattr("lifoq_localcloud.events.scheduler.threading", SimpleNamespace(Event=Nap))
+    past, future = "at(2020-01-01T00:00:00)", "at(2199-01-01T00:00:00)"
+    now, new_year = datetime.now(UTC), datetime(2020, 1, 1, tzinfo=UTC)
+    over = replace(_schedule(past, "over"), delete_after_completion=True)
+    configs = [
+        over,
+        replace(over, arn="switched off", enabled=False),
+        replace(over, arn="to come", expression=future),
+        replace(over, arn="never", end=new_year - timedelta(seconds=1)),
+        replace(_schedule(past, "last"), end=new_year),
+        replace(over, arn="kept", target={"Arn": "kept"}, delete_after_completion=False),
+        replace(_schedule("rate(1 minute)", "beat"), start=now - timedelta(seconds=30)),
+        replace(_schedule("rate(1 hour)", "missed"), start=now - timedelta(hours=2.5)),
+    ]
+    handed, deleted = list[str](), list[ScheduleConfig]()
+    scheduler = Scheduler(
+        schedules=lambda: configs,
+        delete=deleted.append,
+        hand=lambda arn, _body: handed.append(arn) is None,
+        send=lambda *_: True,
+        timer=SimpleNamespace(),
+    )
+    try:
+        seconds, changed = naps.get(timeout=300)
+        assert handed == ["over", "last", "kept", "beat", "missed"]
+        assert (deleted, changed) == ([over], False)
+        assert seconds <= 30
+        scheduler.wake()
+        assert naps.get(timeout=300)[1] is False
+        assert handed.count("missed") == 1  # though it was due three times
+        assert caplog.records == []
+    finally:
+        scheduler.close()
+
+
+@pytest.mark.parametrize(
+    ("policy", "tries"),
+    [
+        ({"MaximumRetryAttempts": 2}, 3),
+        ({"MaximumRetryAttempts": 0}, 1),
+        ({"MaximumEventAgeInSeconds": 60}, 7),
+        ({}, 18),  # the event would be older than a day
+    ],
+)
+def test_a_target_that_is_not_there_is_tried_as_often_as_the_schedule_says_and_then_dead_lettered(
+    policy, tries
+):
     target = {
         "Arn": "gone",
         "Input": "try <aws.scheduler.attempt-number>",
-        "RetryPolicy": {"MaximumRetryAttempts": 2},
+        "RetryPolicy": policy,
         "DeadLetterConfig": {"Arn": "dead letters"},
     }
     schedule = replace(_schedule("rate(1 hour)", "gone"), target=target)
@@ -201,10 +256,11 @@ def test_a_target_that_is_not_there_is_tried_as_often_as_the_schedule_says_and_t
         timer=SimpleNamespace(after=at_once),
     )
     try:
-        assert sent.get(timeout=300) == ("dead letters", "try 3")
+        assert sent.get(timeout=300) == ("dead letters", f"try {tries}")
     finally:
         scheduler.close()
-    assert (tried, delays) == (["try 1", "try 2", "try 3"], [1, 2])
+    assert tried == [f"try {number + 1}" for number in range(tries)]
+    assert delays == [2**number for number in range(tries - 1)]
 
 
 @pytest.mark.parametrize(
