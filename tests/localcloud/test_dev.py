@@ -7,6 +7,8 @@ import re
 import sys
 import threading
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from queue import SimpleQueue
 from types import SimpleNamespace
@@ -88,6 +90,26 @@ def test_each_attempt_has_a_line_and_each_kind_of_error_its_traceback_once():
         '  File "tasks/__init__.py", line 7, in show',
         "✗ failed    price.show two: , attempt 1 of 1, KeyError: 'cents'",
     ]
+
+
+def test_the_line_of_an_attempt_has_its_clock_its_seconds_and_those_until_the_next():
+    written = Written()
+    store = written.queue.store
+    written.queue.put("show", task_id="one")
+    task = store.claim("one", claim_id="1", lease=30)
+    written.lines(AttemptLog(dict, {}))
+    store.retry(task, TaskError(type="KeyError", message="'cents'"), delay=9)
+    written.lines(AttemptLog(dict, {}))
+    again = written.journal.committed[-1]
+    old = {**(again.old or {}), "takenAt": {"N": str(again.micros - 1_500_000)}}
+    new = {**(again.new or {}), "dueAt": {"N": str(again.micros + 4_000_000)}}
+    journal: Any = SimpleNamespace(
+        read=lambda at, most: [replace(again, old=old, new=new)][at:most]
+    )
+    log = AttemptLog(lambda: {"t": journal}, {})
+    at = datetime.fromtimestamp(again.micros // 1_000_000).astimezone()
+    said = f"{at:%H:%M:%S}  ↻ again     show one: 1.5 s, attempt 1, next in 4 s, KeyError: 'cents'"
+    assert [*log.news(), *log.news()] == [said]
 
 
 def test_a_lost_worker_and_what_was_shed_or_is_damaged_have_lines_too():
