@@ -3,6 +3,7 @@
 import json
 import uuid
 from collections.abc import Callable
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -98,15 +99,22 @@ def test_an_event_is_retried_and_given_up_as_lambda_does(answers, settings, wait
 
 def test_an_end_is_told_with_its_last_answer_if_there_was_one():
     (done,) = Event(OK).told
-    assert done["responseContext"] == {"statusCode": 200, "executedVersion": "$LATEST"}
-    assert (done["requestPayload"], done["responsePayload"]) == ({"n": 1}, None)
-    assert uuid.UUID(done["requestContext"]["requestId"])
-    (failed,) = Event(FAILED, MaximumRetryAttempts=0).told
-    assert failed["requestContext"]["approximateInvokeCount"] == 1
-    assert failed["requestContext"]["functionArn"].endswith(":f:$LATEST")
+    request = done["requestContext"]
+    assert datetime.fromisoformat(done.pop("timestamp")).tzinfo == UTC
+    assert uuid.UUID(request.pop("requestId"))
+    told = {"functionArn": f"{Event.config.arn}:$LATEST", "condition": "Success"}
+    assert done == {
+        "version": "1.0",
+        "requestContext": {**told, "approximateInvokeCount": 1},
+        "requestPayload": {"n": 1},
+        "responseContext": {"statusCode": 200, "executedVersion": "$LATEST"},
+        "responsePayload": None,
+    }
+    (failed,) = Event(FAILED, FAILED, MaximumRetryAttempts=1).told
+    assert failed["requestContext"]["approximateInvokeCount"] == 2
     assert failed["requestPayload"] == {"n": 1}
-    assert failed["responseContext"]["functionError"] == "Unhandled"
-    assert failed["responsePayload"]["errorMessage"] == "no"
+    assert failed["responseContext"] == {**done["responseContext"], "functionError": "Unhandled"}
+    assert failed["responsePayload"] == {"errorType": "ValueError", "errorMessage": "no"}
     (never_ran,) = Event(*[THROTTLED] * 2, MaximumEventAgeInSeconds=1).told
     assert never_ran["requestContext"]["approximateInvokeCount"] == 0
-    assert "responsePayload" not in never_ran
+    assert never_ran.keys().isdisjoint({"responseContext", "responsePayload"})
