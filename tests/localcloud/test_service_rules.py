@@ -293,6 +293,15 @@ def test_a_template_is_refused_for_its_form(template, told):
         templates.check_form(template)
 
 
+def test_the_name_of_a_stack_begins_with_a_letter_and_is_of_letters_digits_and_hyphens():
+    for name in ("s", "Shop-1", "x" * 128, "arn:aws:cloudformation:us-east-1:1:stack/Shop-1/id"):
+        templates.check_stack_name(name)
+    for name in ("", "1shop", "-shop", "shop_1", "x" * 129):
+        with pytest.raises(RefusedError, match=f"Value '{name}' at 'stackName'") as refused:
+            templates.check_stack_name(name)
+        assert refused.value.code == "ValidationError"
+
+
 def test_a_template_of_the_right_form_is_not_refused():
     both = {"It": {**QUEUE_ALONE, "DependsOn": ["Other"]}, "Other": QUEUE_ALONE}
     outputs = {"Out": {"Value": 1}}
