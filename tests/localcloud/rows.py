@@ -20,6 +20,6 @@ def rows(name: str) -> Iterator[tuple[str, list[str], Any]]:
             operation = line
             continue
         *told, call = line.strip().split(" | ")
-        written_out = re.sub(r"([ax1])\*(\d+)", lambda times: times[1] * int(times[2]), call)
+        written_out = re.sub(r"([ax1ä])\*(\d+)", lambda times: times[1] * int(times[2]), call)
         yield operation, told, json.loads(written_out)
     assert operation, f"{name} is empty"
