@@ -288,7 +288,7 @@ def _create(backend: CloudFormationBackend, stack: Stack, change_set: ChangeSet)
     try:
         stack._parse_template()  # noqa: SLF001
         _read_template(stack)
-        backend._validate_export_uniqueness(stack)  # noqa: SLF001
+        _refuse_exports_of_others(backend, stack)
         stack.create_resources()
         _check_all(stack)
     except Exception as error:  # noqa: BLE001 - AWS tells by the stack's status, too
@@ -338,6 +338,7 @@ def _update(
         update.make(after, parameters or stack.resource_map.input_parameters)
         stack.template_dict = after
         stack.output_map = stack._create_output_map()  # noqa: SLF001
+        _refuse_exports_of_others(backend, stack)
         _refuse_exports_in_use(backend, stack, {one.name: one.value for one in stack.exports})
         _check_all(stack)
     except Exception as error:  # noqa: BLE001 - AWS tells by the stack's status, too
@@ -367,6 +368,17 @@ def _export(backend: CloudFormationBackend, stack: Stack) -> None:
         del backend.exports[name]
     for export in stack.exports:
         backend.exports[export.name] = export
+
+
+def _refuse_exports_of_others(backend: CloudFormationBackend, stack: Stack) -> None:
+    """An export has one stack, in a region."""
+    for export in stack.exports:
+        there = backend.exports.get(export.name)
+        if there is not None and not _is_of(there, stack):
+            other = backend.stacks[there.exporting_stack_id].name
+            raise ValidationError(
+                message=f"Export with name {export.name} is already exported by stack {other}"
+            )
 
 
 def _refuse_exports_in_use(

@@ -216,10 +216,14 @@ def test_an_export_in_use_can_neither_be_removed_nor_replaced(stacks, name):
 
     stacks.api.delete_stack(StackName=name)
     assert stacks.status(name) == "DELETE_FAILED"
-    twin = f"{name}-twin"
-    assert stacks.change(twin, exporting(name, "Topic", Topic=TOPIC)) == "ROLLBACK_COMPLETE"
-    assert "Export names must be unique across a given region" in stacks.reasons(twin)
-    assert stacks.exports()[f"{name}:Topic"] == value
+    same, taken = exporting(name, "Topic", Topic=TOPIC), f"{name}:Topic is already exported by"
+    for twin, before in ((f"{name}-twin", None), (f"{name}-later", exporting(name, Topic=TOPIC))):
+        if before:
+            stacks.change(twin, before)
+        status = stacks.change(twin, same, kind="UPDATE" if before else "CREATE")
+        assert status == ("UPDATE_ROLLBACK_COMPLETE" if before else "ROLLBACK_COMPLETE")
+        assert f"Export with name {taken} stack {name}" in stacks.reasons(twin)
+        assert stacks.exports()[f"{name}:Topic"] == value
     stacks.delete(f"{name}-user")
     stacks.delete(name)
     assert f"{name}:Topic" not in stacks.exports()
