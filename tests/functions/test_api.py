@@ -257,7 +257,7 @@ def test_stats_tell_counts_and_ages(api, queue):
 def test_what_dynamodb_refuses_says_whether_to_ask_again(
     api, monkeypatch, refusal, status, error, again
 ):
-    """What only an operator can mend is in the log."""
+    """The log has what only an operator can mend."""
     logged = mock.Mock()
     monkeypatch.setattr(api.function.logger, "error", logged)
     strike(api.function.queue.store.table, refusal)

@@ -1,4 +1,4 @@
-"""What Python does at a function's start, and from then on."""
+"""The start of a function: Python collects garbage from its end on."""
 
 import gc
 import importlib

@@ -1,4 +1,4 @@
-"""What lies behind the door: who answers a request, and with what, to the last header."""
+"""The gateway: who answers a request, and with what, to the last header."""
 
 import base64
 import io
@@ -126,6 +126,7 @@ def test_items_are_answered_here_exports_by_the_runtime_and_tables_by_moto(world
     world.runtime.export.assert_called_with("ListExports", {"MaxResults": 5})
 
 
+@pytest.mark.filterwarnings("ignore:.*does not match an error shape")
 def test_what_moto_knows_by_its_name_alone_is_not_imitated(world):
     def page(_environ: Any, start: Any) -> Any:
         start("404 Not Found", [("Content-Type", "text/html; charset=utf-8")])

@@ -434,7 +434,7 @@ def stack(deployed, request) -> Iterator[Stack]:
 
 
 def test_a_changed_property_reaches_its_resource_and_is_taken_back(stack):
-    """What is changed becomes what it would have been from the start. All resources are in one
+    """A change in place leads to what a first deployment would have made. All resources are in one
     template: a deployment for each takes ten times as long."""
     cases = {name.title().replace(" ", ""): case for name, case in IN_PLACE.items()}
 
