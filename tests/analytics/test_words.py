@@ -70,6 +70,7 @@ LONGEST = "The median wait was 85 ms, the longest 10 s"
             _answers(succeeded=96, failed=4),
             f"No task was shed. {LONGEST}. 4 % of those that ended failed.",
         ),
+        (_answers(succeeded=996, failed=4), f"No task was shed. {LONGEST}."),
         (_answers(), "No task came in."),
         (
             _answers(failed=40, longest=0.085),

@@ -454,6 +454,15 @@ def test_the_newest_run_of_a_recurring_task_that_replaces_counts_by_one_id(templ
     assert newest["timeout"] == 5
     (may,) = resources(template, "AWS::IAM::Policy", "GeneratorCreateTasks")
     assert "dynamodb:UpdateItem" in str(may)
+    stack = cdk.Stack(cdk.App(), "Keeps")
+    QueueGenerator(
+        stack,
+        "Generator",
+        queue=LifoQueue(stack, "Queue", tasks=TASKS),
+        recurring=[RECURRING(if_exists="keep")],
+    )
+    (may,) = resources(template_of(stack), "AWS::IAM::Policy", "GeneratorCreateTasks")
+    assert "dynamodb:UpdateItem" not in str(may)
 
 
 def test_a_recurring_task_is_tried_for_as_long_as_it_may_wait_at_the_time_of_its_zone(template):

@@ -51,9 +51,12 @@ def claim(keyed: KeyedClaims, shown: Candidate, per_key: int | None = 1) -> Clai
 def is_busy(keyed: KeyedClaims, shown: Candidate, per_key: int = 1) -> bool:
     try:
         claim(keyed, shown, per_key)
-    except KeyBusy:
-        return True
-    return False
+    except KeyBusy as busy:
+        told = str(busy)
+    else:
+        return False
+    assert told == f"no task of type {shown.task_type!r} and key {shown.key!r} may start now"
+    return True
 
 
 # So many at a time

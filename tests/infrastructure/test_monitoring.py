@@ -146,6 +146,7 @@ def test_there_is_one_alarm_for_each_reason_and_detailed_monitoring_adds_to_them
     assert {found[name]["Threshold"] for name in first} == {0}, "they ring at the first"
     throttled = {one["Name"]: one["Value"] for one in found["TableThrottled"]["Dimensions"]}
     assert throttled["Operation"] == "UpdateItem", "as a claim and an outcome are"
+    assert found["TableThrottled"]["Period"] == 60
     more = {"Throttles", "DroppedEvents", "IteratorAge", *PARTS, "EventsLate"}
     in_detail = {
         name for name in alarms(everything, "queue") if not re.match("Api|Ingest|Encoders", name)

@@ -1,6 +1,8 @@
 """One local cloud for all tests that need a running one, with the small stack deployed."""
 
+import socket
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -11,7 +13,10 @@ from tests.localcloud.harness import Deployed, deploy
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory) -> Iterator[Deployed]:
     with LocalCloud(tmp_path_factory.mktemp("localcloud")) as cloud:
+        address = urlsplit(cloud.endpoint)
         yield Deployed(cloud=cloud, ids=deploy(cloud))
+    with pytest.raises(ConnectionRefusedError):  # it has ended with its block
+        socket.create_connection((address.hostname, address.port)).close()
 
 
 @pytest.fixture

@@ -37,6 +37,17 @@ def test_within_the_tolerance_a_clock_is_never_corrected(off, at):
         assert clock.ahead() == 0
 
 
+@pytest.mark.parametrize("side", [-1, 1])
+def test_the_tolerance_is_two_seconds_to_the_microsecond(side):
+    for beyond in (0, 1):
+        clock = ServerClock()
+        off = side * (2 * SECOND + beyond)
+        # A date is whole seconds: by this answer the clock is off by this much, or by more.
+        sent, received = (off + SECOND, off + SECOND + 1) if side > 0 else (off - SECOND, off)
+        clock.learn(dated=0, sent=sent, received=received)
+        assert (clock.ahead() == 0) == (beyond == 0)
+
+
 def test_more_answers_tell_it_more_exactly_and_the_estimate_does_not_flicker():
     clock = ServerClock()
     said = []

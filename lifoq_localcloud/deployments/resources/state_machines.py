@@ -49,7 +49,7 @@ class StateMachine(Resource, CloudFormationModel):
         client("stepfunctions").delete_state_machine(stateMachineArn=self.name)
 
     def get_cfn_attribute(self, attribute: str) -> str:
-        return self.name if attribute == "Arn" else self.name.rsplit(":", 1)[-1]
+        return self.name if attribute == "Arn" else self.name.split(":")[-1]
 
 
 def _lower(value: Any) -> Any:
