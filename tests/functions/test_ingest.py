@@ -15,6 +15,7 @@ from lifoq import InvalidInput, Status, StoreUnavailable
 from lifoq.environment import Variable
 from lifoq.ingest.mapping import IngestMapping
 from lifoq.ingest.message import deliveries
+from tests.faults.faults import answer
 from tests.functions import envelopes
 from tests.functions.conftest import Mailbox, strike
 
@@ -266,6 +267,24 @@ def test_what_was_not_confirmed_is_tried_again_as_long_as_there_is_time_for_it(
     strike_puts(of="m1", times=1)
     context.get_remaining_time_in_millis = lambda: left
     assert ids_failed(function.handle(records("m1"), context)) == failed
+
+
+def test_what_is_never_confirmed_is_tried_by_single_calls_after_growing_pauses(
+    ingest, context, monkeypatch
+):
+    """Lambda gives the function 30 s, of which each call takes one."""
+    function, calls, slept = ingest(), [], []
+
+    def refuse(request, **_):
+        calls.append(request)
+        return answer(request, 500, "InternalServerError")
+
+    function.store.table._calls.client.meta.events.register("before-send.dynamodb", refuse)
+    monkeypatch.setattr(function, "time", Mock(sleep=slept.append))
+    context.get_remaining_time_in_millis = lambda: 30_000 - 1_000 * (sum(slept) + len(calls))
+    assert ids_failed(function.handle(records("m1"), context)) == ["m1"]
+    assert len(calls) == len(slept) == 4
+    assert slept == sorted({0, *slept})
 
 
 def test_what_was_not_confirmed_is_tried_again_behind_the_others_and_logged(

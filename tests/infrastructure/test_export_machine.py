@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -280,11 +281,30 @@ def test_what_fails_is_told_with_its_reason_a_report_when_it_has_failed_twice(
 def test_a_report_waits_until_the_one_before_must_be_over_and_has_its_own_time_after_that():
     """The one before began a window earlier."""
     machine = MACHINE.definition()
-    busy, _ = machine["States"]["Report on the day"]["Retry"]
-    tries = range(busy["MaxAttempts"])
-    waits = sum(busy["IntervalSeconds"] * busy["BackoffRate"] ** number for number in tries)
+    busy, failed = machine["States"]["Report on the day"]["Retry"]
     longest = 60 * TIMEOUT_MINUTES
-    assert longest - 60 * min(EXPORT_WINDOW_MINUTES) <= waits < machine["TimeoutSeconds"] - longest
+    latest = machine["TimeoutSeconds"] - longest
+    assert longest - 60 * min(EXPORT_WINDOW_MINUTES) <= sum(pauses(busy)) < latest
+    assert pauses(failed) == [60]
+
+
+def pauses(retry: dict[str, Any]) -> list[float]:
+    """Seconds before each time that a state is tried again, at the longest."""
+    rate = retry.get("BackoffRate", 2)
+    return [retry["IntervalSeconds"] * rate**number for number in range(retry["MaxAttempts"])]
+
+
+def test_calls_outlast_a_minute_of_throttling_and_an_export_is_looked_at_often():
+    """Drawn at random, pauses last half as long on average. The runbook names the three hours."""
+    machine = MACHINE.definition()
+    states = machine["States"].values()
+    calls = [one["Retry"] for one in states if re.search("aws-sdk|sns:publish", str(one))]
+    for (tried,) in calls:
+        assert 120 <= sum(pauses(tried)) < 180
+        assert tried["JitterStrategy"] == "FULL"
+    assert len(calls) == 5
+    assert all(15 <= one["Seconds"] <= 60 for one in states if one["Type"] == "Wait")
+    assert machine["TimeoutSeconds"] == 3 * 3600
 
 
 def test_an_unknown_kind_exports_nothing_and_is_told_in_a_mail_that_sns_takes(services):
