@@ -49,3 +49,22 @@ def test_without_keys_or_with_very_many_nothing_is_told():
     assert keys.build(keys.add([counted(*QUIET), most])) is None
     assert details.keys({"by_key": None}).rows == []
     assert details.spread_over_keys({"by_key": None}) is None
+
+
+def test_of_an_even_number_of_keys_the_median_is_the_lower_of_the_middle_two():
+    waits = {"a": 4, "b": 1, "c": 3, "d": 2}
+    found = keys.build(counted(*((key, "SUCCESS", wait) for key, wait in waits.items())))
+    assert found is not None
+    assert found["mean_wait_seconds"] == {"min": 1.0, "median": 2.0, "max": 4.0}
+    many = keys.build(counted(*((f"k{n:02}", "PENDING", None) for n in range(12))))
+    assert many is not None
+    assert [key["key"] for key in many["most_tasks"]] == [f"k{n:02}" for n in range(10)]
+    assert many["mean_wait_seconds"] == {"min": None, "median": None, "max": None}
+    assert many["most_tasks"][0] == {
+        "key": "k00",
+        "tasks": 1,
+        "shed": 1,
+        "mean_wait_seconds": None,
+        "max_wait_seconds": None,
+    }
+    assert many["longest_waits"] == []
