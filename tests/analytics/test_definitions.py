@@ -213,14 +213,14 @@ def test_what_exports_do_not_cover_is_told():
         Stretch(start=a, end=b, full=a == b)
         for a, b in ((0, 660), (700, 750), (750, 800), (50, 50))
     ]
-    found = coverage.of(stretches, shortest_deadline=600)
+    found = coverage.of(stretches, shortest_deadline=50)
     assert found == {
         "from": iso(0),
         "to": iso(800),
         "starts_with_full_export": False,
         "gaps": [{"from": iso(660), "to": iso(700)}],
         "long_windows": [{"from": iso(0), "to": iso(660)}],
-    }  # two that touch leave no gap
+    }  # two that touch leave no gap, and one that is as long as a deadline hides nothing
     read = {"missing": [], "bad_rows": 1, "rows": 9}
     gap, long, first, bad = details.notes({"coverage": found, "input": read})
     assert "No export covers" in gap

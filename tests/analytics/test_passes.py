@@ -1,0 +1,98 @@
+"""The files that an export's manifest names, and the record of what was in each."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lifoq_analytics import passes
+from lifoq_analytics.passes import Record
+from lifoq_analytics.reading import exports, sources
+from lifoq_analytics.reading.exports import DataFile, Export, Kind
+from lifoq_analytics.reading.images import Origin
+from lifoq_analytics.reading.sources import Source
+from tests.analytics.exportfiles import Exporter, full_line
+from tests.analytics.items import at, item
+
+
+def task(name: str, *, enqueued_at: float = 0) -> dict[str, Any]:
+    return full_line(item(name, "PENDING", enqueuedAt=enqueued_at))
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.json.gz"))
+
+
+def test_exports_are_told_whole_as_their_manifests_say_in_the_order_of_their_time(tmp_path):
+    """One that is found twice is one. What a manifest leaves open is not known."""
+    exporter = Exporter(root=tmp_path)
+    window = exporter.incremental([task("a")], start=at(60), end=at(120))
+    full = exporter.full([], at=at(60))
+    manifest = full / "manifest-files.json"
+    manifest.write_text('\n{"dataFileS3Key": "AWSDynamoDB/data/x.gz", "itemCount": "many"}\n \n')
+    whole = {"table": "arn:aws:dynamodb:us-east-1:123456789012:table/Tasks"}
+    open_file = DataFile(path=str(tmp_path / "AWSDynamoDB/data/x.gz"), items=None, md5=None)
+    (written,) = files(tmp_path / "AWSDynamoDB" / "data")
+    (found, later) = exports.find([str(tmp_path), str(full)])
+    assert found == Export(
+        **whole,
+        folder=str(full),
+        kind=Kind.FULL,
+        start=at(60),
+        end=at(60),
+        files=(open_file,),
+    )
+    (file,) = later.files
+    assert (file.path, file.items, len(file.md5 or "")) == (str(written), 1, 32)
+    assert later == Export(
+        **whole,
+        folder=str(window),
+        kind=Kind.INCREMENTAL,
+        start=at(60),
+        end=at(120),
+        files=(file,),
+    )
+    assert later.table_name == "Tasks"
+    there, missing = sources.of_exports([found, later], cells=True)
+    origin = Origin(file=str(written), full_at=None, window_from=at(60), cell="Tasks")
+    length = written.stat().st_size
+    assert there == [
+        Source(number=0, path=str(written), length=length, items=1, md5=file.md5, origin=origin)
+    ]
+    assert missing == [f"{open_file.path} is missing"]
+
+
+def test_a_files_record_tells_its_lines_and_the_first_task_up_to_the_reports_moment(tmp_path):
+    """One that was enqueued in the very microsecond counts, a later one does not."""
+    lines = [
+        *(task("now", enqueued_at=60), task("later", enqueued_at=61)),
+        *(task("next", enqueued_at=60.000001), "bad"),
+    ]
+    Exporter(root=tmp_path).full([lines[n] for n in (0, 2, 1, 3)], at=at(90), files=2)
+    there, _ = sources.of_exports(exports.find([str(tmp_path)]))
+    assert [source.origin and source.origin.full_at for source in there] == [at(90)] * 2
+
+    *pieces, (_, number) = passes._read(there, 3, as_of=at(60), longest_line=1_000)
+
+    assert [piece for share, piece in pieces if share == 3] == [
+        Record(source=0, rows=2, bad_rows=0, complaint=None, earliest=at(60)),
+        Record(source=1, rows=2, bad_rows=1, complaint=None, earliest=None),
+    ]
+    assert +number == Counter(share for share, _ in pieces if share < 3)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "batches"),
+    [
+        ((3, 10, 2, 4), [[10], [4, 3, 2]]),
+        ((9, 8, 7, 1), [[9, 1], [8, 7]]),
+        ((2,), [[2]]),
+        ((0, 0, 0, 0), [[0, 0], [0, 0]]),
+        ((), []),
+    ],
+)
+def test_files_are_read_in_batches_of_about_one_length(lengths, batches):
+    of = [Source(number=n, path="f", length=length) for n, length in enumerate(lengths)]
+    told = passes._batches(of, 2)
+    assert sorted([source.length for source in batch] for batch in told) == sorted(batches)
