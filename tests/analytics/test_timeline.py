@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lifoq.basics.times import iso
-from lifoq_analytics.page import about, charts, timeline
+from lifoq_analytics.page import _letter, about, charts, timeline
 from lifoq_analytics.page.axes import Time
 
 SECOND = 1_000_000
@@ -111,3 +111,24 @@ def test_each_mark_stands_in_a_row_where_its_words_touch_no_others():
     for row in taken:
         ordered = sorted(row)
         assert all(end < begin for (_, end), (begin, _) in pairwise(ordered))
+
+
+def test_marks_take_as_many_rows_as_they_need_and_none_without_any():
+    events = [{"at": iso(second * SECOND), "name": "paused"} for second in (1, 2, 3)]
+    answers = {"backlog": {"max": 0, "max_at": None}, "shed_at": {"first": None, "last": None}}
+    shape: Any = dict.fromkeys(("phases", "overloads", "plots", "numbers"), ())
+    for its, rows in ((events, (3, 2)), (events[:1], (1, 1)), ([], (0, 0))):
+        marks = timeline._marks(answers, its, HUNDRED, say=str)
+        found = timeline.Timeline(time=HUNDRED, marks=marks, **shape)
+        assert (found.rows, found.few_rows) == rows
+
+
+def test_nothing_is_drawn_of_no_task_or_no_time():
+    point = {"time": iso(0), "until": iso(SECOND)}
+    for created, end, points in ((0, SECOND, [point]), (1, 0, [point]), (1, SECOND, [])):
+        answers = {"tasks": {"created": created}, "window": {"from": iso(0), "to": iso(end)}}
+        assert timeline.of(answers, over_time=points, waits=[], known=about.NOTHING) is None
+
+
+def test_phases_are_lettered_from_a_on_and_again_after_z():
+    assert [_letter(number) for number in (1, 2, 26, 27)] == ["A", "B", "Z", "A"]
