@@ -7,6 +7,7 @@ import pytest
 
 from lifoq.basics.times import iso
 from lifoq_analytics.answers import coverage
+from lifoq_analytics.reading.images import Origin, observe
 from lifoq_analytics.reading.intake import Stretch
 from tests.analytics.exportfiles import Exporter, full_line, incremental_line
 from tests.analytics.items import at, item
@@ -49,3 +50,15 @@ def test_what_one_cell_does_not_cover_the_other_does_not_hide():
     assert told["gaps"] == [{"from": iso(0), "to": iso(600)}]
     assert told["to"] == iso(800)
     assert told["starts_with_full_export"]
+
+
+def test_a_task_is_named_with_its_cell_and_one_without_an_id_stays_without():
+    ids = ({"S": "t"}, {"S": ""}, {"NULL": True})
+    lines = [full_line(item("t", "PENDING")) for _ in ids]
+    for line, its in zip(lines, ids, strict=True):
+        line["Item"]["taskId"] = its
+    block = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    for cell, name in (("North", "North/t"), ("", "t")):
+        seen = observe(block, Origin(file="f", full_at=at(60), window_from=None, cell=cell))
+        assert seen.observations["task_id"].to_pylist() == [name]
+        assert seen.bad_lines["reason"].to_pylist() == ["no taskId"] * 2

@@ -2,11 +2,16 @@
 
 import io
 import json
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
+from lifoq_analytics import analysis, session
+from lifoq_analytics.errors import StorageError
 from lifoq_analytics.page import about
 from lifoq_analytics.report import _lines as lines
 from lifoq_analytics.report import _table as printed
@@ -84,3 +89,73 @@ def test_the_numbers_that_matter_are_printed_for_people():
     assert {"2026-11-20T10:00 to", "2026-11-20T11:00"} <= told
     nobody = {**answers, "shedding_rate": None}
     assert ("shedding rate", "–") in lines(nobody)
+
+
+@pytest.fixture
+def asked(monkeypatch) -> list[analysis.Request]:
+    """The requests that come to an analysis, which says a step and that no task came in."""
+    requests: list[analysis.Request] = []
+    nobody: dict[str, Any] = dict.fromkeys(("p50", "max"))
+    answers = {
+        "window": {"from": "2026-11-20T10:00", "to": "2026-11-20T11:00"},
+        "tasks": {"created": 0},
+        "shedding_rate": None,
+        "backlog": {"max": 0, "end": 0},
+        **{f"{measure}_seconds": nobody for measure in ("wait", "service", "sojourn")},
+        "input": {"rows": 0, "bad_rows": 0},
+    }
+
+    class Known:
+        def __init__(self, spark: str, request: analysis.Request, *, tell: Any) -> None:
+            assert spark == "spark"
+            requests.append(request)
+            tell("reading 2 files")
+
+        def run(self) -> dict[str, Any]:
+            if requests[-1].allow_missing:
+                raise StorageError("s3://x", "[denied]")
+            return answers
+
+    @contextmanager
+    def running() -> Any:
+        yield "spark"
+
+    monkeypatch.setattr(session, "running", running)
+    monkeypatch.setattr(analysis, "Analysis", Known)
+    return requests
+
+
+def test_what_is_asked_for_is_asked_of_the_analysis_and_its_steps_and_page_are_told(
+    run, asked, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    told = run()
+    assert told.exit_code == 0
+    assert told.stderr.splitlines() == ["step: starting Spark", "step: reading 2 files"]
+    assert told.stdout.splitlines()[0] == "No task came in."
+    assert told.stdout.splitlines()[-1] == f"{tmp_path}/out/report.html"
+    assert json.loads(run("--format", "json").stdout)["tasks"] == {"created": 0}
+    options = [*("here", f"file://{tmp_path}/x", "--width", 5, "--as-of", "1970-01-01T00:00:01")]
+    options += [*("--state", "state", "--slots", 3, "--cells", "--about", '{"queue": "orders"}')]
+    assert run(*options).exit_code == 0
+    plain = analysis.Request(paths=[str(tmp_path)], out=str(tmp_path / "out"))
+    assert asked[0] == asked[1] == plain
+    assert asked[2] == analysis.Request(
+        paths=[str(tmp_path), str(tmp_path / "here"), str(tmp_path / "x")],
+        out=str(tmp_path / "out"),
+        bucket_seconds=5,
+        as_of=1_000_000,
+        state=str(tmp_path / "state"),
+        slots=3,
+        cells=True,
+        about={**about.NOTHING, "queue": "orders"},
+    )
+    assert [Path(name).is_dir() for name in ("out", "state")] == [True, True]
+
+
+def test_what_the_user_can_put_right_is_told_in_a_sentence_and_ends_with_1(run, asked):
+    told = run("--allow-missing")
+    assert asked[0].allow_missing
+    assert told.exit_code == 1
+    assert told.stderr.splitlines()[-1].startswith("error: s3://x cannot be reached ([denied]).")
+    assert told.stdout == ""
