@@ -43,3 +43,17 @@ def test_past_attempts_are_counted_by_how_they_ended_and_why(broken):
     }
     none = judged(observed(full_line(item("t", "PENDING")), full=60))
     assert attempts.build(attempts.count(none)) == {"tasks": 0, "attempts": 0, "by_reason": []}
+
+
+def test_the_ten_commonest_ways_are_told_and_all_are_counted():
+    history = [{**BOOM, "type": f"E{n:02}"} for n in range(12)] + [{**BOOM, "type": "E11"}]
+    found = judged(observed(full_line(item("t", "PENDING") | {"history": history}), full=60))
+    told = attempts.build(attempts.add([attempts.count(found), attempts.count(found)]))
+    assert (told["tasks"], told["attempts"]) == (2, 26)
+    reasons = [(one["reason"], one["attempts"]) for one in told["by_reason"]]
+    assert reasons == [("E11", 4), *((f"E{n:02}", 2) for n in range(9))]
+    assert found["past_attempts"].to_pylist() == [
+        [{"how": "RETRIED", "type": one["type"]} for one in history]
+    ]
+    other = judged(observed(full_line(item("t", "PENDING") | {"history": []}), full=60))
+    assert other["past_attempts"].to_pylist() == [None]

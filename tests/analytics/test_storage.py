@@ -114,3 +114,50 @@ def test_words_are_written_once_and_numbers_as_they_are(tmp_path):
     assert [group.column(n).has_dictionary_page for n in range(2)] == [True, False]
     assert storage.read_parquet(path) == table
     assert storage.read_parquet(path, ["numbers"]).to_pydict() == {"numbers": numbers}
+
+
+def test_s3_is_told_from_folders_by_how_a_path_begins():
+    told = {path: storage.is_remote(path) for path in ("s3://b", "s3a://b/c", "/s3://b", "s3/b")}
+    assert told == {"s3://b": True, "s3a://b/c": True, "/s3://b": False, "s3/b": False}
+
+
+def test_files_are_listed_copied_and_deleted_with_all_that_a_folder_holds(tmp_path):
+    folder, other = str(tmp_path / "a folder"), str(tmp_path / "other")
+    for name, content in (("b", b"123"), ("inner/a", b"1"), ("a", b"12")):
+        storage.write(f"{folder}/{name}", content)
+    known = [(f"{folder}/a", 2), (f"{folder}/b", 3), (f"{folder}/inner/a", 1)]
+    for named in (folder, f"{folder}/"):
+        assert [(file.path, file.size) for file in storage.listed(named)] == known
+    assert storage.read_all([f"{folder}/b", f"{folder}/a"]) == {
+        f"{folder}/a": b"12",
+        f"{folder}/b": b"123",
+    }
+    storage.copy(f"{folder}/inner", other, prefix="of-")
+    storage.copy(str(tmp_path / "none"), other)
+    storage.delete(f"{folder}/b")
+    assert storage.sizes(folder) == {"a": 2}
+    assert (storage.exists(f"{folder}/a"), storage.exists(folder)) == (True, True)
+    for path in (folder, str(tmp_path / "none")):
+        storage.delete(path)
+        assert not storage.exists(path)
+        assert (storage.listed(path), storage.sizes(path)) == ([], {})
+    assert [(file.path, file.size) for file in storage.listed(other)] == [(f"{other}/of-a", 1)]
+    with storage.open_stream(f"{other}/of-a") as stream:
+        assert stream.read() == b"1"
+
+
+@pytest.mark.parametrize(
+    ("known", "region"),
+    [
+        ({"AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "us-east-1"}, "eu-west-1"),
+        ({"AWS_REGION": "", "AWS_DEFAULT_REGION": "us-east-1"}, "us-east-1"),
+        ({}, "the bucket's"),
+    ],
+)
+def test_the_region_is_the_jobs_own_or_else_the_buckets(known, region, monkeypatch):
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in known.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(storage.fs, "resolve_s3_region", lambda bucket: f"the {bucket}'s")
+    assert storage._region("bucket") == region
