@@ -1,19 +1,24 @@
 """The files that an export's manifest names, and the record of what was in each."""
 
+import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from lifoq_analytics import passes
-from lifoq_analytics.passes import Record
+from lifoq_analytics import passes, storage
+from lifoq_analytics.answers.buckets import Span
+from lifoq_analytics.judging import exchange
+from lifoq_analytics.passes import Plan, Record
 from lifoq_analytics.reading import exports, sources
 from lifoq_analytics.reading.exports import DataFile, Export, Kind
 from lifoq_analytics.reading.images import Origin
 from lifoq_analytics.reading.sources import Source
 from tests.analytics.exportfiles import Exporter, full_line
-from tests.analytics.items import at, item
+from tests.analytics.items import at, item, observed
 
 
 def task(name: str, *, enqueued_at: float = 0) -> dict[str, Any]:
@@ -96,3 +101,65 @@ def test_files_are_read_in_batches_of_about_one_length(lengths, batches):
     of = [Source(number=n, path="f", length=length) for n, length in enumerate(lengths)]
     told = passes._batches(of, 2)
     assert sorted([source.length for source in batch] for batch in told) == sorted(batches)
+
+
+def test_a_line_that_is_too_long_is_one_of_the_lines_that_a_manifest_promises(tmp_path):
+    folder = Exporter(root=tmp_path).full([task("t"), json.dumps({"Item": "x" * 999})], at=at(90))
+    manifest = folder / "manifest-files.json"
+    entry = json.loads(manifest.read_text()) | {"md5Checksum": None}
+    (file,) = files(folder)
+    told = f"{file} is truncated: it has 2 lines, its manifest says 3"
+    for promised, complaint in ((2, None), (3, told), (None, None)):
+        manifest.write_text(json.dumps(entry | {"itemCount": promised}))
+        there, _ = sources.of_exports(exports.find([str(tmp_path)]))
+        found = [piece for _, piece in passes._read(there, 1, as_of=at(60), longest_line=900)]
+        (record,) = (piece for piece in found if isinstance(piece, Record))
+        assert (record.rows, record.bad_rows, record.complaint) == (2, 1, complaint)
+
+
+def test_observations_that_an_earlier_run_kept_are_read_as_they_are(tmp_path):
+    seen = observed(task("t", enqueued_at=30), full=60).observations
+    path = str(tmp_path / "part.parquet")
+    storage.write_parquet(path, seen)
+    kept = [Source(number=-1, path=path, length=1)]
+
+    record, piece, number = (
+        found for _, found in passes._read(kept, 1, as_of=at(60), longest_line=900)
+    )
+
+    assert record == Record(source=-1, rows=1, bad_rows=0, complaint=None, earliest=at(30))
+    assert number == Counter({0: 1})
+    carried = exchange.unpacked([piece[2]], passes._CARRIED).to_pylist()
+    assert carried == [row | {"source": -1} for row in seen.to_pylist()]
+
+
+@pytest.mark.parametrize("left_out", [frozenset(), frozenset({1})])
+def test_a_file_that_is_left_out_tells_no_task_and_what_earlier_runs_kept_is_not_kept_again(
+    left_out, tmp_path
+):
+    old, new = item("t", "PENDING"), item("t", "SUCCESS", takenAt=5, finishedAt=10)
+    shown = {-1: full_line(item("kept", "PENDING")), 0: full_line(old), 1: full_line(new)}
+    moments = {-1: 10, 0: 20, 1: 30}
+    carried = [
+        passes._numbered(observed(line, full=moments[number]).observations, number)
+        for number, line in shown.items()
+    ]
+    plan = Plan(
+        span=Span(size=1, start=0, as_of=at(60)),
+        points=1,
+        left_out=left_out,
+        tasks="",
+        quarantine="",
+        state=str(tmp_path / "state"),
+    )
+    whole = pa.concat_tables(carried).unify_dictionaries().combine_chunks()
+    status = "PENDING" if left_out else "SUCCESS"
+    for state in (None, plan.state):
+        merged = passes._merged(whole, 7, replace(plan, state=state))
+        told = dict(
+            zip(*(merged[name].to_pylist() for name in ("task_id", "task_status")), strict=True)
+        )
+        assert told == {"kept": "PENDING", "t": status}
+    own = storage.read_parquet(f"{plan.state}/part-00007.parquet")
+    assert own["task_id"].to_pylist() == ["t"]
+    assert own["task_status"].to_pylist() == [status]
