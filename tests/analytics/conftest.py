@@ -25,12 +25,13 @@ class Reporter:
     def __init__(self, spark: SparkContext, out: Path) -> None:
         self._spark = spark
         self.out = out
+        self.steps: list[str] = []
 
     def __call__(self, *paths: Path, **options: Any) -> dict[str, Any]:
         named = [str(path) for path in paths]
         request = analysis.Request(paths=named, out=str(self.out), **options)
         with session.failures_told("the log"):
-            return analysis.Analysis(self._spark, request, tell=lambda _step: None).run()
+            return analysis.Analysis(self._spark, request, tell=self.steps.append).run()
 
 
 @pytest.fixture

@@ -4,11 +4,16 @@ from typing import Any
 
 import pytest
 
+from lifoq_analytics import passes
 from lifoq_analytics.analysis import MOST_BUCKETS, Analysis, Request
+from lifoq_analytics.answers import buckets, peak, percentiles
 from lifoq_analytics.answers.buckets import Span
+from lifoq_analytics.answers.peak import Peak
 from lifoq_analytics.errors import DamagedExportError, OptionError
-from lifoq_analytics.passes import Record
+from lifoq_analytics.passes import Plan, Record, Tally
 from lifoq_analytics.reading.intake import Intake, Stretch
+from tests.analytics.exportfiles import full_line
+from tests.analytics.items import BASE, at, item, judged, observed
 
 SECOND = 1_000_000
 
@@ -88,3 +93,33 @@ def test_of_many_complaints_five_are_told():
     told = str(DamagedExportError(six))
     assert told.startswith("file 0; file 1; file 2; file 3; file 4; and 1 more. Copy the export")
     assert str(DamagedExportError(six[:5])).startswith("file 0; file 1; file 2; file 3; file 4. C")
+
+
+def test_the_largest_backlog_takes_several_looks_and_the_percentiles_one(monkeypatch):
+    """With room for a few events and cells only, as if there were billions of them."""
+    monkeypatch.setattr(peak, "_MOST_EVENTS", 0)
+    monkeypatch.setattr(peak, "_MOST_CELLS", 2_000)
+    lines = [
+        full_line(item(f"{n}", "TAKEN", enqueuedAt=n, firstTakenAt=n + 5, takenAt=n + 5))
+        for n in range(9)
+    ]
+    tasks = judged(observed(*lines, full=60))
+    folders = {"tasks": "", "quarantine": "", "state": None}
+    span = Span(size=10 * SECOND, start=BASE, as_of=at(60))
+    plan = Plan(span=span, points=10 * SECOND, left_out=frozenset(), **folders)
+    tally = Tally.together([Tally.of(tasks, plan)], span)
+    in_total = buckets.total(tally.flows, tally.stays, span)
+    looks = []
+
+    def look_closer(_spark: Any, partitions: int, plan: Plan, ranks: Any, cells: Any) -> Any:
+        looks.append((partitions, ranks is not None))
+        measures = passes.measures(tasks, points=plan.points)
+        values = None if ranks is None else percentiles.values_in(measures, ranks)
+        return values, peak.count_events(tasks, cells, as_of=plan.span.as_of)
+
+    monkeypatch.setattr(passes, "look_closer", look_closer)
+    found, highest = run()._look_closer(tally, plan, 7, in_total)
+    assert highest == Peak(backlog=5, at=at(4))
+    assert found["wait"]["all"] == dict.fromkeys((50, 95, 99), 5 * SECOND)
+    assert looks[:2] == [(7, True), (7, False)]
+    assert {asked for _, asked in looks[1:]} == {False}

@@ -100,6 +100,9 @@ def test_lines_that_are_no_tasks_are_set_aside_with_their_reasons(tmp_path, repo
 
     summary = report(root, folder, longest_line=20_000)
 
+    steps = ("finding exports", "reading 3 files", "judging tasks", "looking closer")
+    assert report.steps == [*steps, "drawing the page"]
+    assert json.loads((report.out / "summary.json").read_text()) == summary
     assert summary["tasks"]["created"] == 2
     read = {"exports": 2, "files": 3, "rows": 2 + len(BAD), "bad_rows": len(BAD), "missing": []}
     assert summary["input"] == read
@@ -202,7 +205,10 @@ def test_what_fails_in_a_task_of_spark_is_told_in_a_sentence(tmp_path, report):
     Exporter(root=tmp_path / "exports").full(_tasks(1), at=at(60))
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "observations").write_text("in the way")
+    report.out.mkdir()
+    (report.out / "summary.json").write_text("of an earlier report")
 
     with pytest.raises(ReportError, match=r"state/observations/.* cannot be reached") as refused:
         report(tmp_path / "exports", state=str(tmp_path / "state"))
     assert "Traceback" not in str(refused.value)
+    assert not (report.out / "summary.json").exists(), "this report has not been finished"

@@ -105,6 +105,18 @@ def test_s3_is_reached_with_what_boto3_finds_as_long_as_that_holds(bucket, monke
     assert made == ["first", "refreshed"]
 
 
+def test_what_was_written_to_s3_is_found_read_and_deleted_there(bucket):
+    path, table = "s3://exports/a/part.parquet", pa.table({"numbers": [1, 2]})
+    storage.write_parquet(path, table)
+    assert storage.read_parquet(path) == table
+    (found,) = storage.listed("s3://exports/a/")
+    with storage.open_stream(path) as stream:
+        assert (found.path, found.size) == (path, len(stream.read()))
+    assert storage.sizes("s3://exports/a") == {"part.parquet": found.size}
+    storage.delete("s3://exports/a")
+    assert not storage.exists(path)
+
+
 def test_words_are_written_once_and_numbers_as_they_are(tmp_path):
     path = str(tmp_path / "a folder" / "part.parquet")
     words, numbers = pa.array(["a", "b", "a"]).dictionary_encode(), [1, 2, 1]
