@@ -54,6 +54,17 @@ def test_the_largest_backlog_is_found_in_steps(seed, monkeypatch):
     assert looks > 1
 
 
+@pytest.mark.parametrize(("left_at", "found"), [(700, (1, 500)), (500, (0, None))])
+def test_one_task_alone_is_the_largest_backlog_if_it_waited_at_all(left_at, found):
+    flows = {name: np.array([1, 0]) for name in ("arrivals", LEFT)}
+    buckets = Buckets(flows=flows, oldest=np.full(2, NEVER))
+    cells = peak.cells(buckets, Span(size=1_000, start=0, as_of=1_500))
+    stay = pa.table({"enqueued_at": [500], "left_at": [left_at]})
+    cells = peak.narrow(cells, peak.count_events(stay, cells, as_of=1_500))
+    assert cells.are_moments
+    assert peak.highest(cells) == Peak(backlog=found[0], at=found[1])
+
+
 def test_the_first_pass_tells_values_apart_by_less_than_a_hundredth_in_few_bins():
     """Few bins leave few values to send for the second pass, which knows the bin of a
     percentile."""
