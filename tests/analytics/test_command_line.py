@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
+from lifoq.client import local_cloud
 from lifoq_analytics import analysis, session
 from lifoq_analytics.errors import StorageError
 from lifoq_analytics.page import about
@@ -159,3 +160,15 @@ def test_what_the_user_can_put_right_is_told_in_a_sentence_and_ends_with_1(run, 
     assert told.exit_code == 1
     assert told.stderr.splitlines()[-1].startswith("error: s3://x cannot be reached ([denied]).")
     assert told.stdout == ""
+
+
+def test_a_report_in_s3_needs_no_folder_here_and_says_which_cloud_it_enters(
+    run, asked, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(local_cloud, "enter", lambda: "the cloud of this machine")
+    told = run("--out", "s3://b/out", "--state", "s3a://b/state")
+    assert told.stderr.splitlines()[0] == "the cloud of this machine"
+    assert "cloud" not in run().stderr
+    assert (asked[0].out, asked[0].state) == ("s3://b/out", "s3a://b/state")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]

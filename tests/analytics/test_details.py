@@ -7,6 +7,7 @@ import pytest
 from lifoq.basics.times import iso
 from lifoq.items.attempt_history import Ended
 from lifoq_analytics.page import details
+from lifoq_analytics.page.axes import Time
 from lifoq_analytics.page.details import BarRow, Outcome, Part
 from tests.analytics.items import BASE, at
 
@@ -157,4 +158,23 @@ def test_an_age_that_nobody_was_served_before_is_not_told():
     told = {"fresh_claims": {"1": 0.5, "10": 0.75}}
     assert plain(details.freshness(told)) == (
         "Of those that were served: 50 % before 1 s, 75 % before 10 s."
+    )
+
+
+def test_rates_are_told_for_the_time_in_which_the_greatest_of_them_happens():
+    point = {
+        "time": iso(BASE),
+        "until": iso(at(60)),
+        "shed": None,
+        "waiting": 1_000,
+        "claimed": 0,
+        "arrivals": 0.1,
+        "first_claims": 0.05,
+        "oldest_waiting_seconds": None,
+    }
+    time = Time(start=BASE, end=at(60))
+    (told,) = details.moments(time, [point], [], say=str)
+    assert (told.at, told.cells[1:4], told.cells[7:]) == (
+        *(0.5, ("6/min", "3/min", "–")),
+        ("–", "1,000", "0"),
     )
