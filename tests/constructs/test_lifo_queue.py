@@ -403,6 +403,7 @@ MANY = [
     f"orders.{number:03}.check-and-forward-to-the-warehouse-that-has-most" for number in range(60)
 ]
 MINUTES, SECONDS = cdk.Duration.minutes, cdk.Duration.seconds
+HALVES = cdk.Duration.millis(5500)
 LOAD = partial(Load, task_type="a", tasks_per_second=5)
 BURST = partial(LOAD, profile="burst", peak_tasks_per_second=5, period=SECONDS(8))
 IMAGE = lambda_.Code.from_asset_image(".")
@@ -448,10 +449,10 @@ def test_a_part_that_could_not_work_is_refused(made, sentence):
 
 def test_the_newest_run_of_a_recurring_task_that_replaces_counts_by_one_id(template):
     assert RECURRING().event()["taskId"] == "a-<aws.scheduler.scheduled-time>"
-    newest = RECURRING(if_exists="replace", key="k", max_attempts=1, timeout=SECONDS(5)).event()
+    newest = RECURRING(if_exists="replace", key="k", max_attempts=1, timeout=HALVES).event()
     assert newest["taskId"] == "a"
     assert (newest["ifExists"], newest["key"], newest["maxAttempts"]) == ("replace", "k", 1)
-    assert newest["timeout"] == 5
+    assert newest["timeout"] == 5.5
     (may,) = resources(template, "AWS::IAM::Policy", "GeneratorCreateTasks")
     assert "dynamodb:UpdateItem" in str(may)
     stack = cdk.Stack(cdk.App(), "Keeps")
@@ -463,6 +464,13 @@ def test_the_newest_run_of_a_recurring_task_that_replaces_counts_by_one_id(templ
     )
     (may,) = resources(template_of(stack), "AWS::IAM::Policy", "GeneratorCreateTasks")
     assert "dynamodb:UpdateItem" not in str(may)
+
+
+def test_a_load_is_told_with_its_shape_where_it_has_one():
+    load = {"profile": "constant", "tasksPerSecond": 5, "seconds": 60}
+    assert LOAD(payload=[1]).event() == {"taskType": "a", "payload": [1], "load": load}
+    shape = {"profile": "burst", "peakTasksPerSecond": 5, "periodSeconds": 5.5}
+    assert BURST(period=HALVES).event()["load"] == load | shape
 
 
 def test_a_recurring_task_is_tried_for_as_long_as_it_may_wait_at_the_time_of_its_zone(template):
@@ -529,15 +537,17 @@ def test_what_just_fits_is_taken(aside):
         window=SECONDS(825),
         sweep_interval=MINUTES(60),
         heartbeat=SECONDS(15),
+        adaptive_threshold=cdk.Duration.millis(59_500),
         success_retention=SECONDS(30),
         failure_retention=SECONDS(30),
         kicks=AsyncInvocation(max_event_age=SECONDS(960), retry_attempts=1),
         targets={"a": HttpsTarget(url="https://shop.example", timeout=60)},
     )
     fits = [RECURRING(deadline=MINUTES(1), head_start=MINUTES(1))]
+    fits.append(RECURRING(name="b", deadline=HALVES))
     QueueGenerator(aside, "Generator", queue=queue, recurring=fits, load=BURST(seconds=60))
     assert queue.sweep_minutes == 60
-    assert queue.worker.window == 825
+    assert (queue.worker.window, queue.worker.adaptive_threshold) == (825, 59.5)
 
 
 def test_variables_are_taken_as_far_as_lambda_has_room_and_what_fills_it_is_named(aside):
@@ -559,18 +569,23 @@ def test_a_bucket_that_forgets_payloads_before_their_tasks_is_refused(aside):
 
 
 def test_what_does_not_go_with_the_queue_is_refused(aside):
-    queue = LifoQueue(aside, "Queue", tasks=TASKS, deadline=MINUTES(50))
+    queue = LifoQueue(aside, "Queue", tasks=TASKS, deadline=MINUTES(60))
     with pytest.raises(InvalidInput, match=r"takes 4,096 .* LIFOQ_WORKER"):
         queue.leave_to("Encoders", MANY)
-    for minutes in (45, 60):  # no part of a day; longer than the deadline
-        with pytest.raises(InvalidInput, match="window"):
-            QueueReports(aside, f"Reports{minutes}", queue=queue, window=MINUTES(minutes))
-    ahead = RECURRING(head_start=MINUTES(51))
-    assert ahead.event()["headStart"] == 3060
-    with pytest.raises(InvalidInput, match=r"head_start=.*the queue's deadline of 3000"):
+    assert QueueReports(aside, "Reports", queue=queue, window=MINUTES(60))
+    for seconds, refused in (
+        (2700, "window='45 minutes': must be minutes of 15, 20, 30, 60, 120"),
+        (3630, "must be minutes of"),
+        (7200, "window='2 hours': is longer than the deadline of 3600 s"),
+    ):
+        with pytest.raises(InvalidInput, match=refused):
+            QueueReports(aside, f"Reports{seconds}", queue=queue, window=SECONDS(seconds))
+    ahead = RECURRING(head_start=MINUTES(61))
+    assert ahead.event()["headStart"] == 3660
+    with pytest.raises(InvalidInput, match=r"head_start=.*the queue's deadline of 3600"):
         QueueGenerator(aside, "Generator", queue=queue, recurring=[ahead])
-    with pytest.raises(InvalidInput, match=r"deadline=.*the queue's deadline of 3000"):
-        QueueGenerator(aside, "Late", queue=queue, recurring=[RECURRING(deadline=MINUTES(51))])
+    with pytest.raises(InvalidInput, match=r"deadline=.*the queue's deadline of 3600"):
+        QueueGenerator(aside, "Late", queue=queue, recurring=[RECURRING(deadline=MINUTES(61))])
     given = {"state": queue.state, "encryption_key": kms.Key(aside, "Key")}
     with pytest.raises(InvalidInput, match="QueueState"):
         LifoQueue(aside, "Twice", tasks=TASKS, **given)

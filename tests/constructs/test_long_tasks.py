@@ -13,7 +13,8 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 import lifoq
-from lifoq import InvalidInput
+from lifoq import InvalidInput, WorkerSettings
+from lifoq.environment import Environment
 from lifoq_cdk import LifoQueue, LongTasks, WorkerScaling, worker_scaling
 from tests.constructs.application import HERE, app_in, resources, template_of
 
@@ -104,6 +105,8 @@ def test_each_of_two_groups_is_measured_in_a_network_of_ones_own(templates):
     for one in resources(template, "AWS::ECS::TaskDefinition"):
         (container,) = one["ContainerDefinitions"]
         assert f"--release={lifoq.__version__}" in container["Command"]
+        own = {variable["Name"]: variable["Value"] for variable in container["Environment"]}
+        assert Environment(own).worker() == WorkerSettings(shared_limits=True)
 
 
 def test_what_a_group_is_told_takes_the_place_of_what_it_has_by_itself(templates):

@@ -7,6 +7,7 @@ import pytest
 
 from lifoq import InvalidInput, QueueMisconfigured, StoreUnavailable
 from lifoq_functions.create_tasks.load import Load
+from tests.fixtures import noise
 from tests.functions.conftest import strike
 
 RECURRING = {
@@ -61,6 +62,7 @@ LOAD = {"tasksPerSecond": 1, "seconds": 1}
 
 REFUSED = [
     ({"tasktype": "a"}, "are unknown; known are taskType, payload, taskId"),
+    ({"payload": noise(400_000)}, "payload="),
     ({"taskId": "a", "load": LOAD}, "leave one of them out"),
     ({"load": {"seconds": 1}}, "load.tasksPerSecond=None"),
     ({"load": {**LOAD, "seconds": 56}}, "is more than the 55 s that .* may run; shorten it"),

@@ -6,8 +6,11 @@ from unittest.mock import Mock
 import pytest
 from botocore.exceptions import ClientError
 
+from lifoq.environment import Variable
 from lifoq.errors import StoreUnavailable
+from lifoq.ingest.mapping import IngestMapping
 from tests.ends import failures
+from tests.functions import envelopes
 
 
 class Ended(BaseException):
@@ -59,3 +62,24 @@ def test_an_api_that_cannot_answer_any_more_ends_too(load, context, monkeypatch,
         api.handle(event, context)
     monkeypatch.setattr(api.queue, "stats", Mock(side_effect=StoreUnavailable("x")))
     assert api.handle(event, context)["statusCode"] == 503
+
+
+def test_what_goes_on_after_a_failure_ends_too(load, context, monkeypatch, ended):
+    """Messages and load of which not all could be put, and ends that no state machine took."""
+    expired = refused("ExpiredToken")
+    mapping = {Variable.INGEST_MAPPING: IngestMapping().encode(), Variable.DEAD_LETTERS: "none"}
+    ingest, creating, telling = load("ingest", **mapping), load("create_tasks"), load("task_events")
+    monkeypatch.setattr(ingest.store, "put_many", Mock(side_effect=expired))
+    outcome = Mock(error=expired, created=False)
+    monkeypatch.setattr(creating.store, "put_many", Mock(return_value=[outcome]))
+    answers = Mock(answer=Mock(side_effect=expired.__cause__))
+    monkeypatch.setattr(telling, "step_functions", answers)
+    message = envelopes.sqs(envelopes.sqs_record({}, taskType="a"))
+    load_of_one = {"taskType": "a", "load": {"tasksPerSecond": 10, "seconds": 0.1}}
+    for module, event in (
+        (ingest, message),
+        (creating, load_of_one),
+        (telling, {"Records": [failures().ends[0][0]]}),
+    ):
+        with pytest.raises(ended):
+            module.handle(event, context)

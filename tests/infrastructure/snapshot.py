@@ -47,7 +47,7 @@ def _stack(deployment: Deployment, stack: str) -> Iterator[str]:
         of_a_function = kind == "IAM::Policy" and "Function" in logical_id
         if not ELSEWHERE.match(resource["Type"]) and not of_a_function:
             kept = ", kept" if resource.get("DeletionPolicy", "").startswith("Retain") else ""
-            told = _told(_plain(resource.get("Properties", {})), long)
+            told = _told(named(resource.get("Properties", {})), long)
             alike.setdefault((f"({kind}{kept})", *told), []).append(_name(logical_id))
     yield f"# {stack}"
     for (kind, *told), names in alike.items():
@@ -153,7 +153,7 @@ def _name(logical_id: str) -> str:
     return re.sub(r"[0-9A-F]{8}$", "", logical_id)
 
 
-def _plain(value: Any) -> Any:
+def named(value: Any) -> Any:
     """References by their names."""
     plain: Any = value
     match value:
@@ -166,11 +166,11 @@ def _plain(value: Any) -> Any:
         case {"Fn::Sub": str(text)}:
             plain = text
         case {"Fn::Join": ["", list(parts)]}:
-            plain = "".join(str(_plain(part)) for part in parts)
+            plain = "".join(str(named(part)) for part in parts)
         case dict():
-            plain = {name: _plain(one) for name, one in value.items() if name not in NOISE}
+            plain = {name: named(one) for name, one in value.items() if name not in NOISE}
         case list():
-            plain = [_plain(one) for one in value]
+            plain = [named(one) for one in value]
     return plain
 
 

@@ -19,6 +19,7 @@ from lifoq.ends.changes import ENDS, WAKING
 from lifoq.errors import InvalidInput
 from lifoq.items import schema
 from lifoq_cdk import LifoQueue, TaskEvents
+from lifoq_cdk.export_machine import ExportMachine
 from lifoq_cdk.reports import window_expression
 from lifoq_localcloud.events.filters import passes
 from stacks.stage import Stage, task_code
@@ -34,7 +35,7 @@ from tests.infrastructure.deployments import (
 )
 from tests.infrastructure.everything import plain, put_everything
 from tests.infrastructure.roles import as_list
-from tests.infrastructure.snapshot import FILE, snapshot
+from tests.infrastructure.snapshot import FILE, named, snapshot
 
 
 def test_what_decides_in_the_templates_is_as_it_was(everything):
@@ -135,6 +136,24 @@ def test_windows_of_an_hour_or_another_length_are_scheduled_a_little_after_their
     assert window_expression(1440) == "cron(10 0 * * ? *)"
     hourly = prod.resource("analytics", "AWS::Scheduler::Schedule", "WindowSchedule")
     assert hourly["Properties"]["ScheduleExpression"] == window_expression(60)
+
+
+def test_the_export_machine_knows_the_table_bucket_key_job_and_topic_of_its_stage(everything):
+    machine = everything.resource("analytics", "AWS::StepFunctions::StateMachine", "ExportMachine")
+    assert (
+        json.loads(named(machine["Properties"]["DefinitionString"]))
+        == ExportMachine(
+            queue_name="prod",
+            window_minutes=30,
+            partition="<Partition>",
+            table_name="<QueueTable>",
+            table_arn="<QueueTable>",
+            bucket="<ExportBucket>",
+            key_arn="<Key>",
+            job_name="<ReportJob>",
+            alarm_topic_arn="<AlarmTopic>",
+        ).definition()
+    )
 
 
 def test_a_stage_exports_what_others_may_import_whether_one_imports_it_or_not(prod, dev):
