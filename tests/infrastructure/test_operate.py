@@ -102,7 +102,7 @@ def test_deploying_to_a_protected_stage_asks_first(cli, tmp_path):
 
 @pytest.mark.usefixtures("dev")
 def test_deploying_elsewhere_asks_nothing_and_passes_options_on(cli, tmp_path):
-    assert run("deploy", "dev", "--", "--profile", "team")[0] == 0
+    assert run("deploy", "dev", "--profile", "team")[0] == 0
     place = f"--output={tmp_path / 'dev'}"
     assert run("deploy", "dev", "--yes")[0] == 0
     command = ("deploy", "--all", "-c", "stage=dev", place)
