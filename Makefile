@@ -56,7 +56,7 @@ PYTHON_READY := .venv/.ready
 NODE_READY := .build/node/node
 NPM_READY := node_modules/.package-lock.json
 JAVA_READY := .build/java/bin/java
-PACKAGES_READY := .build/lifoq/.ready
+PACKAGES_READY := $(LIFOQ_CACHE)/.ready
 CLASSES_READY := $(LIFOQ_CACHE)/spark/classes.jsa
 COMPILED := .venv/.compiled
 
