@@ -88,9 +88,10 @@ def tasks(store: Store, task_type: str | None, limits: "SharedLimits | None") ->
     now = store.now()
     notes = _Notes.read(store, task_type, None, limits)
     reasons = (*_of_queue(store, notes, now), *_of_types(notes, task_type), *_told(notes, now))
-    number = f"tasks{whose} behind the {MOST_COUNTED:,} newest"
     if count.value:
         number = _number(count, f"task{whose}", f"tasks{whose}")
+    else:  # the oldest is one, and none is among those that were counted
+        number = f"tasks{whose} behind the {MOST_COUNTED:,} newest"
     waits = "waits" if count == Count(value=1, capped=False) else "wait"
     since = "" if oldest is None else f", the oldest for {_for(now, oldest)}"
     why = reasons[0].told(now) if reasons else _NOTHING_KNOWN

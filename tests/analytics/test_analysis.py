@@ -19,7 +19,7 @@ SECOND = 1_000_000
 
 
 def run(**options: Any) -> Analysis:
-    """One that needs no Spark yet."""
+    """Return an analysis that needs no Spark yet."""
     nothing: Any = None
     request = Request(paths=[], out="out", bucket_seconds=1, **options)
     return Analysis(nothing, request, tell=lambda _step: None)
@@ -96,7 +96,7 @@ def test_of_many_complaints_five_are_told():
 
 
 def test_the_largest_backlog_takes_several_looks_and_the_percentiles_one(monkeypatch):
-    """With room for a few events and cells only, as if there were billions of them."""
+    """There is room for few events and cells here, as if there were billions of them."""
     monkeypatch.setattr(peak, "_MOST_EVENTS", 0)
     monkeypatch.setattr(peak, "_MOST_CELLS", 2_000)
     lines = [

@@ -39,7 +39,7 @@ PLOTS = Plots(HUNDRED, POINTS, WAITS)
 
 
 def _shapes(plot: charts.Plot) -> list[tuple[str, str, list[str]]]:
-    """Kind and colour, and each run's path."""
+    """Return kind and colour, and each run's path."""
     return [
         (shape.kind, shape.color, [f"M{run}".strip() for run in shape.path.split("M")[1:]])
         for shape in plot.shapes

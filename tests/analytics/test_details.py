@@ -16,7 +16,7 @@ NOBODY = dict.fromkeys(details.OUTCOMES, 0)
 
 
 def plain(told: Any) -> Any:
-    """Without the space that keeps a number and its unit together."""
+    """Return texts without the space that keeps a number and its unit together."""
     if isinstance(told, str):
         return told.replace("\N{NO-BREAK SPACE}", " ")
     return [plain(part) for part in told]
@@ -54,7 +54,8 @@ def test_each_type_has_a_bar_of_what_became_of_its_tasks_where_there_are_several
 
 
 def forecast(**of: Any) -> list[str]:
-    """Two tasks a second came in and one was served, or as is told."""
+    """Return what the page says of the queue now: two tasks a second came in and one was served,
+    unless ``of`` says otherwise."""
     known = {
         "from": iso(at(50)),
         "to": iso(at(60)),

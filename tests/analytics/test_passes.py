@@ -30,7 +30,8 @@ def files(folder: Path) -> list[Path]:
 
 
 def test_exports_are_told_whole_as_their_manifests_say_in_the_order_of_their_time(tmp_path):
-    """One that is found twice is one. What a manifest leaves open is not known."""
+    """An export that is found twice is one. A file of which its manifest leaves the number of items
+    and the MD5 open has neither."""
     exporter = Exporter(root=tmp_path)
     window = exporter.incremental([task("a")], start=at(60), end=at(120))
     full = exporter.full([], at=at(60))
@@ -69,7 +70,7 @@ def test_exports_are_told_whole_as_their_manifests_say_in_the_order_of_their_tim
 
 
 def test_a_files_record_tells_its_lines_and_the_first_task_up_to_the_reports_moment(tmp_path):
-    """One that was enqueued in the very microsecond counts, a later one does not."""
+    """A task that was enqueued in the very microsecond counts, a later one does not."""
     lines = [
         *(task("now", enqueued_at=60), task("later", enqueued_at=61)),
         *(task("next", enqueued_at=60.000001), "bad"),

@@ -173,7 +173,7 @@ def test_the_charts_tell_the_waits_of_each_point_and_the_ages_that_tasks_reached
 
 
 def test_each_bucket_tells_what_happened_in_it_and_how_the_queue_stood_at_its_end():
-    """In total and by type, from whatever shares the tasks came in."""
+    """Totals and types are told. The shares of the work that tasks came in do not matter."""
     span = Span(size=20 * SECOND, start=at(0), as_of=at(50))
     tasks = judged(observed(*map(full_line, TASKS), full=60), as_of=50)
     shares = (tasks.slice(0, 4), tasks.slice(4))
@@ -254,13 +254,14 @@ def test_the_forecast_is_when_the_line_is_empty_or_else_what_is_shed(
     ],
 )
 def test_one_bucket_in_twenty_is_recent_but_at_the_most_ten(number, recent, before):
-    """The last is among them from the moment on that half of it is over."""
+    """The last bucket is one of them as soon as half of it is over."""
     spans = (Span(size=10, start=0, as_of=10 * number - missing) for missing in (5, 6))
     assert tuple(map(outlook.recent, spans)) == (recent, before)
 
 
 def test_the_ten_commonest_failures_and_the_ten_oldest_tasks_are_told():
-    """Whatever share they are in; of equals, those that come first by name."""
+    """The share of the work that a task is in does not matter. Of equals, the first by name are
+    told."""
     error = [*(f'{{"type": "E{n:02}"}}' for n in range(12)), '{"type": "E11"}', None]
     failed = [
         full_line(item(f"failed {n}", "FAILURE", takenAt=5, finishedAt=6) | {"error": its})

@@ -59,7 +59,7 @@ class Bucket(Gate):
 
     def undo(self, receipt: Any, *, after: float, error: Exception | None = None) -> None:
         """Return the tokens, less what the bucket has gained since: that gain might have found no
-        room, had they stayed."""
+        room, had they stayed. What is above the burst is cut off when ``tokens`` is read."""
         self._tokens += max(0.0, receipt - after * self._rate)
 
     def weighed(self, receipt: Any, weight: int, now: int) -> Any:

@@ -43,4 +43,5 @@ def make(setup: ProcessSetup, kind: TaskType | None) -> Slots:
     """Make the gate of the worker, or of a task type."""
     if kind is None:
         return Slots(setup.settings.in_flight, "the worker")
+    # A type without an ``in_flight`` of its own has no such gate.
     return Slots(cast("int", kind.in_flight), f"task type {kind.name}")
