@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 
 from tests.mutants import telling
-from tests.mutants.telling import EVERY, now
+from tests.mutants.telling import now
 from tests.mutants.trial import needs_database
 
 ELSEWHERE: Final = Path(__file__).with_name("elsewhere")
@@ -75,9 +75,9 @@ class Record:
         """Count what ran in processes that tests started for the tests that ran meanwhile."""
         for path in self.elsewhere.glob("*.jsonl"):
             for line in path.read_text().splitlines():
-                seen, places = json.loads(line)
+                since, until, places = json.loads(line)
                 at_work = {
-                    test for began, ended, test in self._spans if began < seen < ended + EVERY
+                    test for began, ended, test in self._spans if began < until and since < ended
                 }
                 for place in places:
                     self._tests[place] |= at_work

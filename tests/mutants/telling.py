@@ -92,20 +92,26 @@ def begin() -> None:
 
 
 def write_into(folder: Path) -> None:
-    """Write into a file of this process, again and again, what has run, and when one looked."""
+    """Write into a file of this process, again and again, what has run, and between which two
+    times: when it looked before, and when it looked."""
     path = folder / f"{os.getpid()}-{time.monotonic_ns()}.jsonl"
     one_at_a_time = threading.Lock()
+    looked_before = time.monotonic()
 
     def write() -> None:
-        with one_at_a_time, path.open("a") as file:
+        nonlocal looked_before
+        with one_at_a_time:
+            looking = time.monotonic()
             ran = [now.pop() for _ in range(len(now))]
-            print(json.dumps([time.monotonic(), ran]), file=file)
+            if ran:
+                with path.open("a") as file:
+                    print(json.dumps([looked_before, time.monotonic(), ran]), file=file)
+            looked_before = looking
 
     def go_on() -> None:
         while True:
             time.sleep(EVERY)
-            if now:
-                write()
+            write()
 
     threading.Thread(target=go_on, daemon=True).start()
     atexit.register(write)
