@@ -109,7 +109,7 @@ def test_many_damaged_types_do_not_hold_up_a_sweep(store, new_sweeper, host, pas
     monkeypatch.setattr(
         store, "dead_letter", lambda *a, **k: host.advance(60) or dead_letter(*a, **k)
     )
-    sweeper = new_sweeper(types=ONLY_A)
+    sweeper = new_sweeper(types=ONLY_A, time_budget=60)
     reports = [sweeper.run() for _ in range(3)]
     assert [report.dead_lettered for report in reports] == [1, 1, 0]
     assert [report.stats.failure.value for report in reports] == [0, 1, 2]
@@ -217,8 +217,11 @@ def test_a_sweep_that_is_out_of_time_says_so_and_the_next_goes_on(
     assert (report.finished, report.leases_expired) == (False, 10)
     assert (report.stats.taken.value, report.needs_processor) == (25, True)
     assert sweeper.run().leases_expired == 10
+    host.advance(600)
     report = sweeper.run()
-    assert (report.finished, report.leases_expired) == (True, 5)
+    assert (report.finished, report.leases_expired) == (False, 15), "from the beginning, too"
+    report = sweeper.run()
+    assert (report.finished, report.leases_expired) == (True, 0)
 
 
 @pytest.mark.parametrize("status", ["TAKEN", "PENDING"])
@@ -253,7 +256,28 @@ def test_a_lease_further_ahead_than_any_workers_is_damage(store, sweeper, host, 
     sweeper.run()
     task = store.get("t")
     assert task.status is status
-    assert task.error is None or "further than any worker's lease" in task.error.message
+    told = f"leaseExpires lies {ahead:.0f} s ahead, further than any worker's lease"
+    assert task.error is None or told in task.error.message
+
+
+def test_a_lease_that_ends_in_this_microsecond_still_holds(store, sweeper, host):
+    strand(store, "t", lease=30)
+    host.advance(30)
+    assert sweeper.run().leases_expired == 0
+    host.advance(0.000_001)
+    assert sweeper.run().leases_expired == 1
+
+
+def test_behind_many_expired_tasks_a_sweep_looks_five_pages_far_for_one_out_of_reach(
+    store, sweeper, host, monkeypatch
+):
+    monkeypatch.setattr("lifoq.worker.sweep.sweep.PAGE", 1)
+    for n in range(60):
+        item = {"taskId": f"t{n}", "taskStatus": "PENDING", "expiresAt": host.now() - 1}
+        store.table.put({**item, "taskCreated": host.now() - 4_000_000_000 - n})
+    beyond = {"taskId": "beyond", "taskStatus": "PENDING", "expiresAt": host.now() + 10**9}
+    store.table.put({**beyond, "taskCreated": host.now() - 5_000_000_000})
+    assert [sweeper.run().dead_lettered for _ in range(2)] == [0, 1]
 
 
 @pytest.mark.parametrize(

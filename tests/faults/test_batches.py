@@ -172,6 +172,17 @@ def test_a_claim_that_is_answered_late_keeps_the_others_for_a_second_and_is_hand
     assert (late.attempts, late.history[0].ended) == (1, Ended.NOT_COUNTED)
 
 
+def test_a_batch_of_which_one_cannot_be_claimed_waits_for_it_no_longer(bench):
+    calls = register(bench, batch_wait=0)
+    taken, _, _ = bench.put_many("mail", 3)
+    take = partial(bench.queue.store.claim, taken, claim_id="other", lease=30)
+    bench.beside(take, at=0.003)
+    bench.run(linger=0)
+    begun, payloads = calls.begun[0]
+    assert payloads == [2, 1]
+    assert begun < 0.1
+
+
 def test_a_batch_of_which_nothing_can_be_claimed_frees_its_slot(bench):
     calls = register(bench, batch_wait=0, in_flight=1)
     ids = bench.put_many("mail", 3)

@@ -23,13 +23,14 @@ def limits():
 
 
 def call_for_a_and_c(limits, handler):
-    """Return a call that two tasks have joined, and that a third has left."""
+    """Return a call that two tasks have joined, and that a third has left, out of time."""
     is_async = handler is async_handler
     kind = TaskType(name="mail", handler=handler, is_async=is_async, batch=3)
     passed = limits.enter(row(kind.name), SYSTEM.monotonic())
     call = HandlerCall(kind, ["a", "b", "c"], passed=passed, host=SYSTEM)
     call.join("a", 1)
     call.join("c", 3)
+    call.out_of_time("b")
     call.leave("b")
     assert call.gather() == [1, 3]
     return call

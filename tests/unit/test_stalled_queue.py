@@ -3,6 +3,7 @@
 import pytest
 
 from lifoq import Lifetimes, NewTask, Rate, Registry, WorkerSettings
+from lifoq.basics.host import microseconds
 from lifoq.items.change import Change
 from lifoq.items.schema import Attribute
 from lifoq.store.memory_table import MemoryTable
@@ -111,6 +112,23 @@ def test_short_tasks_of_a_flooded_queue_are_seen_while_it_is_watched(store, host
 
     host.on_sleep = claimed_in_passing
     assert not any(each_minute(watch, host, 20))
+
+
+def test_a_queue_stands_still_beyond_its_patience_and_is_watched_for_two_seconds(
+    store, host, watch
+):
+    put(store)
+    began = host.time
+    assert not watch.stalled()
+    for time, stalled in ((STALL_PATIENCE, False), (STALL_PATIENCE + 10, True)):
+        host.slept.clear()
+        host.time = began + microseconds(time)
+        assert watch.stalled() is stalled
+        assert host.slept == [0.1] * 20
+
+
+def test_without_limits_a_queue_stands_still_after_five_minutes():
+    assert patience(WorkerSettings(), Registry()) == 300
 
 
 @pytest.mark.parametrize(
