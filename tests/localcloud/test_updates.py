@@ -120,6 +120,7 @@ RULES = [
         "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 1},
     },
 ]
+OF_QUEUE = {"MaximumMessageSize": 2048, "ReceiveMessageWaitTimeSeconds": 3}
 REDRIVE = {"RedrivePolicy": {"deadLetterTargetArn": arn("Dead"), "maxReceiveCount": 2}}
 STREAM = {"StreamSpecification": {"StreamViewType": "KEYS_ONLY"}}
 NEW_IMAGES = {"StreamSpecification": {"StreamViewType": "NEW_IMAGE"}, **TAGS}
@@ -253,6 +254,7 @@ IN_PLACE = {
     "SqsVisibility": Case(QUEUE, {}, {"VisibilityTimeout": 77}),
     "SqsRedrive": Case(QUEUE, {}, REDRIVE),
     "SqsTags": Case(QUEUE, {}, TAGS),
+    "SqsOthers": Case(QUEUE, {}, OF_QUEUE),
     "TableIndex": Case(DYNAMO, TABLE, BY_OWNER),
     "TableStream": Case(DYNAMO, TABLE, STREAM),
     "TableProtection": Case(DYNAMO, TABLE, {"DeletionProtectionEnabled": True}),

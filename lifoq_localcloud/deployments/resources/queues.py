@@ -16,7 +16,7 @@ _DEFAULTS: Final = {
     "FifoThroughputLimit": "perQueue",
     "KmsDataKeyReusePeriodSeconds": 300,
     "KmsMasterKeyId": "",
-    "MaximumMessageSize": 262144,
+    "MaximumMessageSize": 1048576,
     "MessageRetentionPeriod": 345600,
     "ReceiveMessageWaitTimeSeconds": 0,
     "RedriveAllowPolicy": "",
