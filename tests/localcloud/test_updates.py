@@ -121,7 +121,9 @@ RULES = [
     },
 ]
 OF_QUEUE = {"MaximumMessageSize": 2048, "ReceiveMessageWaitTimeSeconds": 3}
+IN_ORDER = {"QueueName": "in-order.fifo", "FifoQueue": True}
 REDRIVE = {"RedrivePolicy": {"deadLetterTargetArn": arn("Dead"), "maxReceiveCount": 2}}
+TTL = {"TimeToLiveSpecification": {"AttributeName": "ttl", "Enabled": True}}
 STREAM = {"StreamSpecification": {"StreamViewType": "KEYS_ONLY"}}
 NEW_IMAGES = {"StreamSpecification": {"StreamViewType": "NEW_IMAGE"}, **TAGS}
 ALARM = {
@@ -182,7 +184,9 @@ ONE = {"Type": "String", "Value": "1"}
 
 BOUNDARY = {"PermissionsBoundary": "arn:aws:iam::aws:policy/AmazonSQSFullAccess"}
 TO_QUEUE = {"TopicArn": ref("Topic"), "Protocol": "sqs", "Endpoint": arn("Queue")}
+TO_DEAD = {**TO_QUEUE, "Endpoint": arn("Dead")}
 FILTERED = {"FilterPolicyScope": "MessageBody", "FilterPolicy": {"its": {"kind": ["new"]}}}
+ORDERED = {"TopicName": "in-order.fifo", "FifoTopic": True}
 API = {"Name": "api", "ProtocolType": "HTTP", "Description": "an API"}
 HELD = {**GET, "Roles": [ref("Holder")]}
 RECOVERY = {"PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True}}
@@ -214,6 +218,11 @@ def table_policy(client: Client, name: str) -> Any:
         return json.loads(dynamodb.get_resource_policy(ResourceArn=table_arn)["Policy"])
     except ClientError as error:
         return error.response["Error"]["Code"]
+
+
+def ttl_status(client: Client, name: str) -> Any:
+    told = client("dynamodb").describe_time_to_live(TableName=name)["TimeToLiveDescription"]
+    return told["TimeToLiveStatus"]
 
 
 def holders(client: Client, policy: str) -> Any:
@@ -255,8 +264,10 @@ IN_PLACE = {
     "SqsRedrive": Case(QUEUE, {}, REDRIVE),
     "SqsTags": Case(QUEUE, {}, TAGS),
     "SqsOthers": Case(QUEUE, {}, OF_QUEUE),
+    "SqsOrdered": Case(QUEUE, IN_ORDER, {"ContentBasedDeduplication": True}),
     "TableIndex": Case(DYNAMO, TABLE, BY_OWNER),
     "TableStream": Case(DYNAMO, TABLE, STREAM),
+    "TableTtl": Case(DYNAMO, TABLE, TTL, ttl_status),
     "TableProtection": Case(DYNAMO, TABLE, {"DeletionProtectionEnabled": True}),
     "TableEncryption": Case(DYNAMO, TABLE, ENCRYPTED),
     "TableKey": Case(DYNAMO, {**TABLE, **ENCRYPTED}, OTHER_KEY),
@@ -270,6 +281,8 @@ IN_PLACE = {
     "Role1": Case("AWS::IAM::Role", ROLE, OTHER_ROLE),
     "Rule": Case("AWS::Events::Rule", RULE, OTHER_RULE),
     "Topic": Case(TOPIC, {}, {"DisplayName": "News", **TAGS}),
+    "TopicKey": Case(TOPIC, {}, {"KmsMasterKeyId": "alias/ours"}),
+    "TopicOrdered": Case(TOPIC, ORDERED, {"ContentBasedDeduplication": True}),
     "Parameter": Case("AWS::SSM::Parameter", ONE, {"Value": "2", "Description": "two", **MAP}),
     "Schedule": Case(SCHEDULES, SCHEDULE, {"ScheduleExpression": "rate(2 hours)"}),
     "StateMachine": Case("AWS::StepFunctions::StateMachine", MACHINE, {**FAILS, **TAGS}),
@@ -285,6 +298,7 @@ IN_PLACE = {
     "Holders": Case("AWS::IAM::ManagedPolicy", HELD, {"Roles": [ref("Role")]}, holders),
     "Boundary": Case("AWS::IAM::Role", ROLE, BOUNDARY),
     "Subscription": Case("AWS::SNS::Subscription", TO_QUEUE, FILTERED),
+    "Raw": Case("AWS::SNS::Subscription", TO_DEAD, {"RawMessageDelivery": True}),
     "Api": Case("AWS::ApiGatewayV2::Api", API, {"Name": "ours", "Description": "ours", **MAP}),
     "Dashboard": Case(
         "AWS::CloudWatch::Dashboard",
@@ -365,6 +379,13 @@ class Stack:
         return set(client("dynamodb").list_tables()["TableNames"])
 
     @property
+    def not_deleted(self) -> list[str]:
+        """The reasons for which its parts are there after its end."""
+        events = self.api.describe_stack_events(StackName=self.name)["StackEvents"]
+        failed = (one for one in events if one["ResourceStatus"] == "DELETE_FAILED")
+        return [one["ResourceStatusReason"] for one in failed]
+
+    @property
     def reasons(self) -> str:
         events = self.api.describe_stack_events(StackName=self.name)["StackEvents"]
         return " ".join(one.get("ResourceStatusReason") or "" for one in events)
@@ -401,6 +422,8 @@ def keys(document: Any) -> Iterator[str]:
 NOT_TOLD = {
     *("2012-10-17", FUNCTION["Code"]["ZipFile"], "enabled: false"),
     "enablekeyrotation: true",
+    *("contentbaseddeduplication: true", "rawmessagedelivery: true"),
+    *("fifoqueue: true", "fifotopic: true", "in-order.fifo"),
     *("pointintimerecoveryenabled: true", "sseenabled: true"),
 }
 """Values that a service tells by other words, or that ``asked`` leaves out."""
@@ -447,11 +470,14 @@ def test_a_changed_property_reaches_its_resource_and_is_taken_back(stack):
             for name, case in cases.items()
         }
         ids = stack.deploy({**OTHERS, **its})
+        assert ids, stack.reasons
         client = stack.deployed.client
         return ids, {name: case.ask(client, ids[name]) for name, case in cases.items()}
 
     with stack.beside() as fresh:
         made = without_ids(*deployed(fresh, changed=True))
+    (protected,) = fresh.not_deleted
+    assert "can't be deleted while DeletionProtectionEnabled" in protected
     ids, before = deployed(stack, changed=False)
     there, after = deployed(stack, changed=True)
     assert (there, stack.status) == (ids, "UPDATE_COMPLETE")
@@ -921,6 +947,9 @@ def test_a_route_lets_in_whom_it_asks_for_and_is_not_answered_when_it_is_gone(st
     (left,) = api.get_integrations(ApiId=api_id)["Items"]
     assert ids["Other"] in left["IntegrationUri"]
     assert not api.get_stages(ApiId=api_id)["Items"]
+    assert stack.deploy({"Api": resources["Api"]}) == {"Api": api_id}
+    assert api.get_routes(ApiId=api_id)["Items"] == []
+    assert api.get_integrations(ApiId=api_id)["Items"] == []
     stack.delete()
     assert api_id not in {one["ApiId"] for one in api.get_apis()["Items"]}
 
@@ -1008,18 +1037,27 @@ def test_a_nested_stack_is_updated_where_it_is_and_tells_its_outputs(stack):
 
     def nested(delay: int) -> Properties:
         outputs = {"Url": {"Value": ref("Queue")}}
-        inner = {"Resources": {"Queue": queue(DelaySeconds=delay)}, "Outputs": outputs}
+        inner = {
+            "Parameters": {"Delay": {"Type": "Number"}, "Wait": {"Type": "Number", "Default": 7}},
+            "Resources": {"Queue": queue(DelaySeconds=ref("Delay"), VisibilityTimeout=ref("Wait"))},
+            "Outputs": outputs,
+        }
         key = f"{stack.name}-{delay}.json"
         client("s3").put_object(Bucket=CODE_BUCKET, Key=key, Body=json.dumps(inner))
         url = f"https://s3.us-east-1.amazonaws.com/{CODE_BUCKET}/{key}"
-        return of_type("AWS::CloudFormation::Stack", TemplateURL=url)
+        given = {"Delay": str(delay)}
+        return of_type("AWS::CloudFormation::Stack", TemplateURL=url, Parameters=given)
 
     holder = parameter({"Fn::GetAtt": ["It", "Outputs.Url"]})
     ids = stack.deploy({"It": nested(1), "Holder": holder})
     url = client("ssm").get_parameter(Name=ids["Holder"])["Parameter"]["Value"]
     for delay in (2, 1):
         assert stack.deploy({"It": nested(delay), "Holder": holder}) == ids
-        assert stack.delay(url) == str(delay)
+        assert (stack.delay(url), stack.status) == (str(delay), "UPDATE_COMPLETE")
+    same = nested(1)
+    same["Properties"]["TemplateURL"] = nested(2)["Properties"]["TemplateURL"]
+    assert stack.deploy({"It": same, "Holder": holder}) == ids
+    assert stack.status == "UPDATE_COMPLETE"
     wrong = nested(1)
     wrong["Properties"]["TemplateURL"] += "-not-there"
     assert stack.deploy({"It": wrong, "Holder": holder}) == ids
@@ -1064,3 +1102,88 @@ def test_an_update_is_undone_though_what_the_old_template_reads_is_gone(stack):
     assert stack.delay(url) == "4"
     assert stack.deploy({"It": queue(DelaySeconds=5)})["It"] == url
     assert stack.delay(url) == "5"
+
+
+def test_a_nested_stack_that_cannot_be_made_leaves_nothing_behind(stack):
+    wrong = parameter({"Fn::ImportValue": "nobody:exports"}) | {"DependsOn": "Queue"}
+    inner = json.dumps({"Resources": {"Queue": queue(), "Wrong": wrong}})
+    stack.deployed.client("s3").put_object(Bucket=CODE_BUCKET, Key="wrong.json", Body=inner)
+    url = f"https://s3.us-east-1.amazonaws.com/{CODE_BUCKET}/wrong.json"
+    before = {one["StackName"] for one in stack.api.describe_stacks()["Stacks"]}
+    stack.deploy({"It": of_type("AWS::CloudFormation::Stack", TemplateURL=url)})
+    assert stack.status == "ROLLBACK_COMPLETE"
+    assert re.search("Embedded stack .* failed: .*nobody:exports", stack.reasons)
+    after = {one["StackName"] for one in stack.api.describe_stacks()["Stacks"]}
+    assert after - before == {stack.name}
+
+
+def test_a_managed_policy_can_change_more_often_than_iam_keeps_versions(stack):
+    def versions(**changes: Any) -> list[Any]:
+        """Deploy the policy, and return its versions, each with True for the one in use."""
+        policy = of_type("AWS::IAM::ManagedPolicy", **{**GET, **changes})
+        name = stack.deploy({**OTHERS, "It": policy})["It"]
+        assert stack.status.endswith("E_COMPLETE")
+        told = stack.deployed.client("iam").list_policy_versions(PolicyArn=name)["Versions"]
+        return [(one["VersionId"], one["IsDefaultVersion"]) for one in told]
+
+    assert versions() == versions(Roles=[ref("Role")]) == [("v1", True)]
+    found = [versions(**document) for document in (PUT, GET) * 3]
+    assert found == [[(f"v{n}", False), (f"v{n + 1}", True)] for n in range(1, 7)]
+
+
+def test_what_a_bucket_is_not_told_is_off_and_its_versions_are_no_longer_made(stack):
+    algorithm = {"ServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}}
+    encrypted = {"BucketEncryption": {"ServerSideEncryptionConfiguration": [algorithm]}}
+    s3 = stack.deployed.client("s3")
+
+    def status(**properties: Any) -> Any:
+        bucket = of_type("AWS::S3::Bucket", **encrypted, **properties)
+        name = stack.deploy({"It": bucket})["It"]
+        rules = s3.get_bucket_encryption(Bucket=name)["ServerSideEncryptionConfiguration"]["Rules"]
+        assert [one["BucketKeyEnabled"] for one in rules] == [False]
+        return s3.get_bucket_versioning(Bucket=name).get("Status")
+
+    on = {"VersioningConfiguration": {"Status": "Enabled"}}
+    assert [status(), status(**on), status()] == [None, "Enabled", "Suspended"]
+
+
+def test_a_policy_that_a_queue_no_longer_has_is_taken_away(stack):
+    sqs, names = stack.deployed.client("sqs"), ("One", "Two")
+
+    def policies(*of: str, delay: int = 0) -> list[Any]:
+        """Deploy two queues and the policy of some, and return what each has."""
+        its = {name: queue(DelaySeconds=delay) for name in names}
+        held = {"Queues": [ref(name) for name in of], "PolicyDocument": allow("sqs:SendMessage")}
+        policy = {"Policy": of_type("AWS::SQS::QueuePolicy", **held)} if of else {}
+        ids = stack.deploy({**its, **policy})
+        assert [stack.delay(ids[name]) for name in names] == [str(delay)] * 2
+        told = [
+            sqs.get_queue_attributes(QueueUrl=ids[name], AttributeNames=["All"])["Attributes"]
+            for name in names
+        ]
+        return [json.loads(one.get("Policy") or "null") for one in told]
+
+    wanted = allow("sqs:SendMessage")
+    assert policies("One", "Two") == policies("One", "Two", delay=3) == [wanted, wanted]
+    assert policies("One") == [wanted, None]
+    assert policies() == [None, None]
+
+
+def test_a_function_may_be_called_as_its_template_says_and_no_longer(stack):
+    aws = stack.deployed.client("lambda")
+    long = "Permission" * 12
+    permission = of_type(
+        "AWS::Lambda::Permission",
+        Action="lambda:InvokeFunction",
+        FunctionName=ref("Function"),
+        Principal="events.amazonaws.com",
+    )
+    base = {**OTHERS, "Function": of_type(LAMBDA, **FUNCTION)}
+    ids = stack.deploy({**base, long: permission})
+    told = json.loads(aws.get_policy(FunctionName=ids["Function"])["Policy"])
+    (statement,) = told["Statement"]
+    assert statement["Principal"] == {"Service": "events.amazonaws.com"}
+    assert (statement["Sid"], len(ids[long])) == (ids[long], 100)
+    stack.deploy(base)
+    with pytest.raises(ClientError, match="ResourceNotFoundException"):
+        aws.get_policy(FunctionName=ids["Function"])
