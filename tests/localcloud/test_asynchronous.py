@@ -16,6 +16,7 @@ from lifoq_localcloud.functions.function import Outcome, Run, ThrottledError
 OK = Outcome(payload=b"null")
 FAILED = Outcome.failure("ValueError", "no")
 THROTTLED = None
+POWERS = [2**number for number in range(9)]
 
 
 @pytest.fixture(autouse=True)
@@ -85,6 +86,7 @@ class Event:
         # An age of a minute leaves no time for a retry, and is when one that is never taken ends.
         ([FAILED, OK], {"MaximumEventAgeInSeconds": 60}, [60], 1, "EventAgeExceeded"),
         ([None] * 6, {"MaximumEventAgeInSeconds": 60}, [1, 2, 4, 8, 16, 29], 0, "EventAgeExceeded"),
+        ([None] * 80, {}, [*POWERS, *[300] * 70, 89], 0, "EventAgeExceeded"),  # after six hours
         ([*[None] * 11, OK], {}, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300], 1, "Success"),
     ],
 )
@@ -118,3 +120,14 @@ def test_an_end_is_told_with_its_last_answer_if_there_was_one():
     (never_ran,) = Event(*[THROTTLED] * 2, MaximumEventAgeInSeconds=1).told
     assert never_ran["requestContext"]["approximateInvokeCount"] == 0
     assert never_ran.keys().isdisjoint({"responseContext", "responsePayload"})
+
+
+def test_an_event_of_a_function_that_is_gone_is_dropped():
+    told: list[Any] = []
+    AsynchronousInvoker(
+        pool=lambda _: None,
+        settings=lambda _: {"DestinationConfig": {"OnFailure": {"Destination": "arn:of:a:queue"}}},
+        send=lambda *message: told.append(message) is None,
+        timer=SimpleNamespace(after=lambda *later: told.append(later)),
+    ).submit("f", b"{}")
+    assert told == []

@@ -200,19 +200,25 @@ def test_what_a_handler_prints_has_the_time_and_the_id_of_its_task():
         print("a", "b", sep="\n", file=out)
         print('{"level": "INFO", "message": "logged"}\n', end="", file=out)
         print({"a": "dict"}, "[x]", file=out)
-        print("no end", end="", file=out)
+        print("7", file=out)
+        assert out.write("no end") == 6
     with handling(["two"]):
         print("begins anew", file=out)
-    print("at its end", file=out)
+        print("again no end", end="", file=out)
+    assert out.write("at its end\n") == 11
+    print("and after it", file=out)
     assert lines() == [
         "at its start",
         {"message": "a", "taskId": "one"},
         {"message": "b", "taskId": "one"},
         {"level": "INFO", "message": "logged"},
         {"message": "{'a': 'dict'} [x]", "taskId": "one"},
+        {"message": "7", "taskId": "one"},
         {"message": "no end", "taskId": "one"},
         {"message": "begins anew", "taskId": "two"},
+        {"message": "again no end", "taskId": "two"},
         "at its end",
+        "and after it",
     ]
 
 

@@ -1,8 +1,12 @@
 """Sources of events that make functions run by themselves: streams, schedules, TTL."""
 
+import re
 import time
 from datetime import UTC, datetime
 
+import pytest
+
+from lifoq_localcloud.events.faults import Faults, FaultSettings
 from tests.localcloud.harness import eventually
 
 
@@ -103,3 +107,19 @@ def test_lost_messages_and_records_are_lost_when_asked_for(deployed):
 
     eventually(found)
     assert "lost" not in str(come)
+
+
+def test_as_much_is_lost_as_was_asked_for_and_the_same_for_the_same_seed():
+    def kept(**settings: float) -> list[tuple[bool, bool]]:
+        faults = Faults().set(FaultSettings(**settings)) if settings else Faults()
+        return [(faults.keep_notification(), faults.keep_record()) for _ in range(40)]
+
+    half = {"drop_notifications": 0.5, "drop_stream_records": 0.5}
+    assert kept() == [(True, True)] * 40
+    assert kept(drop_notifications=1) == [(False, True)] * 40
+    assert kept(drop_stream_records=1) == [(True, False)] * 40
+    assert kept(**half) == kept(**half, seed=0) != kept(**half, seed=1)
+    for fraction in (-0.01, 1.01):
+        told = f"drop_stream_records is {fraction}; it must lie between 0 and 1."
+        with pytest.raises(ValueError, match=rf"^{re.escape(told)}$"):
+            FaultSettings(drop_stream_records=fraction)

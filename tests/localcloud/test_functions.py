@@ -2,15 +2,20 @@
 
 import base64
 import json
+import os
 import re
+import signal
 import socket
+import subprocess
 import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from importlib import metadata
 from itertools import islice
 from queue import SimpleQueue
+from subprocess import PIPE
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
@@ -20,8 +25,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from lifoq_localcloud.basics.credentials import Credentials
-from lifoq_localcloud.functions import pool, sandboxes
+from lifoq_localcloud.functions import instance, pool, processes, sandboxes
 from lifoq_localcloud.functions.function import CodeError, FunctionConfig, Outcome, ThrottledError
+from lifoq_localcloud.functions.instance import Instance, Sandbox
 from lifoq_localcloud.functions.sandboxes import Sandboxes
 from tests.localcloud.harness import PATIENCE_SECONDS, Deployed, eventually, gone, zipped
 
@@ -380,3 +386,82 @@ def test_the_runtime_has_what_its_packages_require_once_and_no_extra(monkeypatch
     monkeypatch.setattr(metadata, "requires", requires.__getitem__)
     found = islice(sandboxes._with_requirements(("a",)), 9)
     assert sorted(found) == ["a", "b", "d.e"]
+
+
+INSTANCE = FunctionConfig(
+    name="work",
+    arn="arn:aws:lambda:us-east-1:123456789012:function:work",
+    handler="code.handle",
+    runtime="python3.13",
+    code_digest="abc",
+    environment={},
+    timeout_seconds=300,
+    memory_megabytes=256,
+    reserved_concurrency=None,
+    logging={},
+)
+
+
+@pytest.fixture
+def started(tmp_path) -> Iterator[Callable[[str], tuple[Instance, list[bytes]]]]:
+    """Starts an instance with a program in place of AWS's runtime, and gives its log, too."""
+    begun: list[Instance] = []
+
+    def start(program: str) -> tuple[Instance, list[bytes]]:
+        lines: list[bytes] = []
+        (tmp_path / "awslambdaric").mkdir()
+        (tmp_path / "awslambdaric" / "__main__.py").write_text(program)
+        place = Sandbox(asset=tmp_path, imports=(tmp_path,), environment={}, log=lines.append)
+        begun.append(Instance(INSTANCE, place))
+        return begun[-1], lines
+
+    yield start
+    for one in begun:
+        one.kill()
+
+
+def test_a_process_that_never_asks_for_an_event_is_killed(started, monkeypatch):
+    monkeypatch.setattr(instance, "INIT_SECONDS", 0.01)
+    one, _ = started("import time\ntime.sleep(600)")
+    told = "Initialisation took longer than 0 s"
+    assert one.invoke(b"{}") == Outcome.failure("Sandbox.Timedout", told)
+    assert not one.alive
+
+
+def test_an_event_for_a_process_that_has_died_ends_with_it(started):
+    one, lines = started("raise SystemExit(3)")
+    stdin = one._process.stdin
+    eventually(lambda: stdin is None or stdin.closed)  # all is done that its end brings with it
+    outcome = one.invoke(b"{}")
+    log = b"".join(lines).decode()
+    (request,) = re.findall(r"START RequestId: (\S+) ", log)
+    said = "Runtime exited with error: exit status 3"
+    told = f"RequestId: {request} Error: {said}"
+    assert outcome == Outcome.failure("Runtime.ExitError", told)
+    assert log.count(f"{request} {said}\n") == 1
+
+
+def test_processes_are_found_and_ended_where_there_is_no_list_of_them_in_files(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(processes, "_PROCESSES", str(tmp_path / "absent"))
+    command = 'sleep 600 & echo "$!"; wait'
+    with subprocess.Popen(["sh", "-c", command], stdout=PIPE, start_new_session=True) as process:
+        assert process.stdout is not None
+        child = int(process.stdout.readline())
+        try:
+            assert processes._below(process.pid) == {child}
+            processes.end(process.pid, b"no mark is read")
+            assert process.wait() == -signal.SIGKILL
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    eventually(lambda: gone(child))
+
+
+def test_an_answer_that_is_no_json_is_a_text():
+    assert Outcome(payload=b'{"n": 1}').document() == {"n": 1}
+    assert [Outcome(payload=one).document() for one in (b"a\xff", b"[" * 100_000)] == [
+        "a\ufffd",
+        "[" * 100_000,
+    ]

@@ -1,8 +1,11 @@
 """The port at which a function's process fetches its events: whose it is."""
 
+import json
+import socket
 from collections.abc import Iterator
 from contextlib import closing
-from http.client import HTTPConnection
+from dataclasses import replace
+from http.client import HTTPConnection, RemoteDisconnected
 from unittest.mock import Mock
 
 import pytest
@@ -11,6 +14,7 @@ from lifoq_localcloud.functions.runtime_api import RuntimeApi, Task
 
 NEXT = "2018-06-01/runtime/invocation/next"
 ANSWER = "2018-06-01/runtime/invocation/1/response"
+CONTEXT = "Lambda-Runtime-Client-Context"
 PATIENCE = 300.0
 
 
@@ -50,6 +54,42 @@ def test_a_stranger_gets_no_event_and_forges_no_answer(api, instance):
     instance.init_failed.assert_called_once_with(b"early")
     for body in (None, b"x"):
         assert ask(api, f"/{secret}/2018-06-01/other", body) == (404, b"")
+    instance.next_task.return_value = None  # it is closed
+    with pytest.raises(RemoteDisconnected):
+        ask(api, f"/{secret}/{NEXT}")
+
+
+def test_an_event_comes_with_what_lambda_tells_of_it(api, instance):
+    place, _, secret = api.address.partition("/")
+    task = Task(request_id="7", event=b"[1]", function_arn="arn:of:it", deadline_millis=9)
+    with closing(HTTPConnection(place, timeout=PATIENCE)) as connection:
+        for context, more in ((json.dumps("of it"), {CONTEXT: '"of it"'}), ("", {})):
+            instance.next_task.return_value = replace(task, client_context=context)
+            connection.request("GET", f"/{secret}/{NEXT}")
+            answer = connection.getresponse()
+            assert (answer.read(), dict(answer.getheaders())) == (
+                b"[1]",
+                {
+                    "Lambda-Runtime-Aws-Request-Id": "7",
+                    "Lambda-Runtime-Deadline-Ms": "9",
+                    "Lambda-Runtime-Invoked-Function-Arn": "arn:of:it",
+                    **more,
+                    "Content-Type": "application/json",
+                    "Content-Length": "3",
+                },
+            )
+
+
+def test_a_closed_port_answers_nobody_and_a_request_without_a_path_is_a_strangers():
+    api = RuntimeApi(Mock())
+    host, _, port = api.address.partition("/")[0].partition(":")
+    with closing(socket.create_connection((host, int(port)), PATIENCE)) as stranger:
+        stranger.sendall(b"GET\r\n")
+        with stranger.makefile("rb") as answer:
+            assert answer.readline().split()[1] == b"403"
+    api.close()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((host, int(port))).close()
 
 
 def test_who_does_not_say_where_its_request_ends_gets_no_event(api, instance):

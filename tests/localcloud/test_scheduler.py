@@ -1,6 +1,8 @@
 """When schedules fire."""
 
+import json
 import threading
+import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -301,3 +303,28 @@ def test_a_schedule_is_followed_as_it_was_deployed(monkeypatch, stored, read):
         delete_after_completion=False,
     )
     assert deployed.schedules() == [replace(config, **read)]
+
+
+def test_a_target_without_an_input_is_told_of_the_schedule_and_the_time_it_was_due():
+    handed = SimpleQueue[str]()
+    due = datetime(2020, 1, 1, tzinfo=UTC)
+    scheduler = Scheduler(
+        schedules=lambda: [_schedule("at(2020-01-01T00:00:00)", "arn:of:it")],
+        delete=lambda _: None,
+        hand=lambda _arn, body: handed.put(body) is None,
+        send=lambda *_: True,
+        timer=SimpleNamespace(),
+    )
+    try:
+        told = json.loads(handed.get(timeout=300))
+    finally:
+        scheduler.close()
+    assert uuid.UUID(told.pop("id"))
+    assert told == {
+        "version": "0",
+        "detail-type": "Scheduled Event",
+        "source": "aws.scheduler",
+        "time": due.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "resources": ["arn:of:it"],
+        "detail": "{}",
+    }

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -112,7 +113,9 @@ def first(*answers: Outcome | None) -> Answer:
 
 
 REFUSED = Outcome(payload=b'{"batchItemFailures": [{"itemIdentifier": "1"}]}')
+STRANGE = Outcome(payload=b'{"batchItemFailures": [{"itemIdentifier": "9"}]}')
 ONLY_B = {"dynamodb": {"Keys": {"id": {"S": ["b"]}}}}
+NOT_B = {"dynamodb": {"Keys": {"id": {"S": [{"anything-but": ["b"]}]}}}}
 EXHAUSTED = "RetryAttemptsExhausted"
 
 
@@ -122,6 +125,7 @@ EXHAUSTED = "RetryAttemptsExhausted"
         # What was written before is read from the beginning.
         (first(), {"batch_size": 2}, "ab cd ef", []),
         (first(), {"filters": (ONLY_B,)}, "b", []),
+        (first(), {"batch_size": 2, "filters": (NOT_B,)}, "ac de f", []),
         # A batch that fails is tried again, then given up, and does not block what follows.
         (failing("a"), {"batch_size": 4}, "abcd abcd abcd ef", [(EXHAUSTED, 3, "0", 4)]),
         (
@@ -131,6 +135,7 @@ EXHAUSTED = "RetryAttemptsExhausted"
             [(EXHAUSTED, 1, "2", 1)],
         ),
         (first(REFUSED), {"report_item_failures": True}, "abcdef bcdef", []),
+        (first(STRANGE), {"report_item_failures": True}, "abcdef abcdef", []),
         (
             first(),
             {"age": 100, "max_record_age_seconds": 60},
@@ -157,6 +162,36 @@ def test_records_reach_the_function_as_on_aws(follow, answer, settings, batches,
     expected = (batches.split(), failures)
     eventually(lambda: len(following.batches) >= len(expected[0]) and len(told()) >= len(failures))
     assert (following.batches, told()) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"), [(FAILED, {"functionError": "Unhandled"}), (REFUSED, {})]
+)
+def test_a_batch_that_is_given_up_is_told_by_where_it_lies(follow, answer, error):
+    following = follow("abc", first(answer), max_retries=0, report_item_failures=True)
+    (told,) = eventually(lambda: following.failures)
+    where = told["DDBStreamBatchInfo"]
+    times = [told.pop("timestamp")]
+    times += [where.pop(f"approximateArrivalOf{which}Record") for which in ("First", "Last")]
+    assert {datetime.fromisoformat(moment).tzinfo for moment in times} == {UTC}
+    begin = 0 if answer is FAILED else 1
+    assert told == {
+        "version": "1.0",
+        "requestContext": {
+            "requestId": str(begin),
+            "functionArn": Following.config.arn,
+            "condition": EXHAUSTED,
+            "approximateInvokeCount": 1,
+        },
+        "DDBStreamBatchInfo": {
+            "shardId": "shard",
+            "startSequenceNumber": str(begin),
+            "endSequenceNumber": "2",
+            "batchSize": 3 - begin,
+            "streamArn": SETTINGS["source_arn"],
+        },
+        "responseContext": {"statusCode": 200, "executedVersion": "$LATEST", **error},
+    }
 
 
 def test_a_batching_window_collects(follow):
