@@ -24,6 +24,7 @@ from lifoq import Processor, Queue, Registry, WaitTimeout, WorkerSettings
 from lifoq.api import openapi
 from lifoq.api.operations import OPERATIONS
 from lifoq.health import sweep_note as notes
+from lifoq.items.task import NewTask
 from lifoq_localcloud.events import http_api
 from lifoq_localcloud.functions.function import Outcome
 from tests.fixtures import PastDynamo
@@ -225,6 +226,11 @@ def test_nothing_is_done_with_what_is_damaged_nor_with_what_is_not_there(api, qu
         for method, path in (("GET", ""), ("POST", "/cancel"), ("POST", "/redrive")):
             found, body, _ = api.ask(method, f"/tasks/{task_id}{path}")
             assert (found, body["error"]["type"]) == (status, error), path
+    _, listed, _ = api.ask("GET", "/tasks?status=PENDING")
+    assert listed["tasks"] == []
+    assert [(one["id"], one["error"]["type"]) for one in listed["damaged"]] == [
+        ("a", "DamagedTask")
+    ]
 
 
 def test_pages_follow_each_other(api, queue):
@@ -235,6 +241,9 @@ def test_pages_follow_each_other(api, queue):
     ids = [one["id"] for page in (first, second) for one in page["tasks"]]
     assert ids == ["t-2", "t-1", "t-0"]
     assert [set(page) for page in (first, second)] == [{"tasks", "next"}, {"tasks"}]
+    queue.put_many([NewTask(task_type="greet") for _ in range(18)])
+    _, page, _ = api.ask("GET", "/tasks?status=PENDING")
+    assert (len(page["tasks"]), "next" in page) == (20, True)
 
 
 def test_stats_tell_counts_and_ages(api, queue):
