@@ -352,6 +352,19 @@ def test_nobody_may_change_the_table_and_the_sweep_alone_may_delete_tasks(everyt
     assert may(everything, pattern) == {("SweepFunction", "dynamodb:DeleteItem")}
 
 
+def test_whatever_puts_a_task_with_an_object_may_see_if_the_task_is_there(everything):
+    def may(action: str) -> set[str]:
+        return {
+            logical_id.split("Role")[0]
+            for logical_id, statement in statements(everything)
+            if "Function" in logical_id and action in as_list(statement["Action"])
+        }
+
+    put = may("s3:PutObject")
+    assert put > {"CreateTasksFunction", "IngestIngestFunction"}
+    assert put <= may("dynamodb:GetItem")
+
+
 # Encryption
 
 
