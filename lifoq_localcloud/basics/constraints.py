@@ -2,7 +2,8 @@
 
 Each sentence is AWS's: ``Value '901' at 'timeout' failed to satisfy constraint: Member must have
 value less than or equal to 900``. The rules of an operation are compiled when it is first asked
-for. A part of the model without a rule takes no time from then on.
+for. A part of the model without a rule takes no time from then on. Each value has the type that the
+model says: whoever reads a request sees to that.
 """
 
 import re
@@ -30,7 +31,7 @@ class Constraints:
     """An enum's values, by the shape's name, in an order that the model does not have."""
     in_any_case: frozenset[str] = frozenset()
     """The shapes' names of enums whose values may be written in small letters, too."""
-    _compiled: dict[Shape, Check | None] = field(default_factory=dict, repr=False, compare=False)
+    _compiled: dict[Shape, Check | None] = field(default_factory=dict)
     """The rules of each operation, by the shape of its input."""
 
     def told(self, shape: StructureShape, given: Mapping[str, Any]) -> str | None:
@@ -113,8 +114,6 @@ class _Compiler:
         checks = [one for one in checks if one[2] or one[3] is not None]
 
         def check(value: Any, path: str) -> Iterator[str]:
-            if not isinstance(value, Mapping):
-                return
             prefix = f"{path}." if path else ""
             for name, shown, needed, inner in checks:
                 found = value.get(name)
@@ -132,9 +131,8 @@ class _Compiler:
             return None
 
         def check(value: Any, path: str) -> Iterator[str]:
-            if isinstance(value, list):
-                for place, one in enumerate(value, start=1):
-                    yield from inner(one, f"{path}.{place}.member")
+            for place, one in enumerate(value, start=1):
+                yield from inner(one, f"{path}.{place}.member")
 
         return check
 
@@ -148,8 +146,6 @@ class _Compiler:
             return f"Value '{shown}' at '{path}' failed to satisfy constraint: {wanted}"
 
         def check(value: Any, path: str) -> Iterator[str]:
-            if not isinstance(value, Mapping):
-                return
             for name, one in value.items():
                 if one is None:
                     yield _missing(f"{path}.{name}.member")
@@ -211,10 +207,8 @@ def _outside(value: Any, least: int | None, most: int | None) -> str | None:
     if isinstance(value, str | bytes | list | dict):
         size: float = len(value)
         noun = "length"
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        size, noun = value, "value"
     else:
-        return None
+        size, noun = value, "value"
     if least is not None and size < least:
         return f"Member must have {noun} greater than or equal to {least}"
     if most is not None and size > most:

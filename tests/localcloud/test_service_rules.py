@@ -23,7 +23,14 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from moto.core.utils import get_service_model
 
-from lifoq_localcloud.service_rules import calls, event_rules, metrics, schedules, templates
+from lifoq_localcloud.service_rules import (
+    calls,
+    documents,
+    event_rules,
+    metrics,
+    schedules,
+    templates,
+)
 from lifoq_localcloud.service_rules.refused import RefusedError
 from tests.localcloud import common_application, rows
 from tests.localcloud.harness import Deployed, zipped
@@ -168,6 +175,13 @@ def test_a_pattern_may_refer_to_what_the_deployment_makes():
     for wrong in ({"Ref": "Source", "other": 1}, {"other": 1}):
         with pytest.raises(RefusedError, match="must be an object or an array"):
             event_rules.check({"EventPattern": {"source": wrong}})
+
+
+def test_logs_are_kept_for_the_days_that_the_model_of_logs_lists():
+    asked = get_service_model("logs").operation_model("PutRetentionPolicy").input_shape
+    listed = asked.members["retentionInDays"].documentation.partition(" values are: ")[2]
+    days = re.findall(r"\d+", listed.partition(".")[0])
+    assert tuple(map(int, days)) == documents.RETENTION_DAYS
 
 
 def test_a_metric_that_is_no_number_and_a_time_that_ends_before_it_begins_are_refused():
