@@ -10,9 +10,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any
+from typing import Any, Final
 
 from botocore.model import ListShape, MapShape, Shape, StringShape, StructureShape
+
+_PARAMETER: Final = re.compile(r"(?:^|(?<=\.member\.))[a-z]")
+"""The first letter of a parameter's name in a path. What is a key in a map stays as it is."""
 
 Check = Callable[[Any, str], Iterator[str]]
 """The rules of one shape: a value and its path become a sentence for each rule that is broken."""
@@ -192,8 +195,7 @@ class _Compiler:
 
     def _sentence(self, shape: Shape, value: Any, path: str, told: str) -> str:
         if self._words.short:
-            whole = ".".join(part[:1].upper() + part[1:] for part in path.split("."))
-            whole = whole.replace(".Member.", ".member.")
+            whole = _PARAMETER.sub(lambda found: found[0].upper(), path)
             return f"Value at '{whole}' failed to satisfy constraint: {told}"
         return f"Value '{_shown(shape, value)}' at '{path}' failed to satisfy constraint: {told}"
 
