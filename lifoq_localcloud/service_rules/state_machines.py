@@ -15,6 +15,11 @@ _WAITS: Final = frozenset({"Seconds", "SecondsPath", "Timestamp", "TimestampPath
 MOST_NAME_LETTERS: Final = 80
 _MISSING: Final = "MISSING_TRANSITION_TARGET"
 _SCHEMA: Final = "SCHEMA_VALIDATION_FAILED"
+_NEEDED: Final = (
+    *(("Choices", "Next"), ("Retry", "ErrorEquals")),
+    *(("Catch", "ErrorEquals"), ("Catch", "Next")),
+)
+"""A field of a state, and what each of its parts has to have."""
 _NOT_IN_NAMES: Final = re.compile(r"[\s<>{}\[\]?*\"#%\\^|~`$&,;:/\u0000-\u001f\u007f-\u009f]")
 
 
@@ -150,8 +155,8 @@ def _wrong_fields(state: dict[str, Any], here: str) -> Wrong:
 
 
 def _wrong_handlers(state: dict[str, Any], here: str) -> Wrong:
-    """Yield what lacks in the retries and catchers of a state."""
-    for field, needed in (("Retry", "ErrorEquals"), ("Catch", "ErrorEquals"), ("Catch", "Next")):
+    """Yield what lacks in the choices, retries and catchers of a state."""
+    for field, needed in _NEEDED:
         for place, one in enumerate(state.get(field) or []):
             if not isinstance(one, dict) or not one.get(needed):
                 told = f"The field '{needed}' is required but was missing"
@@ -165,8 +170,7 @@ def _targets(state: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield f"/{field}", state[field]
     for field in ("Choices", "Catch"):
         for place, one in enumerate(state.get(field) or []):
-            if isinstance(one, dict) and "Next" in one:
-                yield f"/{field}[{place}]/Next", one["Next"]
+            yield f"/{field}[{place}]/Next", one["Next"]
 
 
 def _machines(state: dict[str, Any]) -> Iterator[tuple[str, Any]]:
