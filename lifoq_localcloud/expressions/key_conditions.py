@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lifoq_localcloud.expressions import conditions, documents
-from lifoq_localcloud.expressions.documents import Item, Value
+from lifoq_localcloud.expressions.documents import Value
 from lifoq_localcloud.expressions.names import Literal
 from lifoq_localcloud.expressions.tree import Both, Call, Condition, Not, Operation, Path
 from lifoq_localcloud.table_rules.refused import RefusedError
@@ -19,12 +18,6 @@ class KeyCondition:
     name: str
     operator: str
     values: tuple[Value, ...]
-
-    def holds(self, item: Item) -> bool:
-        """Return True if it holds for an item that has the attribute."""
-        if self.operator == "begins_with":
-            return documents.begins_with(item[self.name], self.values[0])
-        return conditions.compared(self.operator, [item[self.name], *self.values])
 
 
 def read(condition: Condition) -> dict[str, KeyCondition]:

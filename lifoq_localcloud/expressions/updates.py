@@ -266,9 +266,7 @@ def _without(old: Value, less: Value) -> Value | None:
 
 def _parent(item: Item, path: Path) -> Value:
     """Return the map or the list that a path's last part is in."""
-    found: Value | None = {"M": item}
-    if len(path.parts) > 1:
-        found = documents.at(item, Path(path.parts[:-1]))
+    found = documents.at(item, Path(path.parts[:-1]))
     wanted = "L" if isinstance(path.parts[-1], int) else "M"
     if found is None or wanted not in found:
         raise RefusedError(

@@ -41,6 +41,12 @@ def put(**attributes: Any) -> dict[str, Any]:
     return {"TableName": "tasks", "Item": {**KEY, **attributes}}
 
 
+def none_of(choices: int) -> dict[str, Any]:
+    """A write of an item, if it has none of so many values."""
+    expression = {"ConditionExpression": f"NOT n IN ({', '.join([':v'] * choices)})"}
+    return {**put(), **expression, "ExpressionAttributeValues": {":v": {"N": "5"}}}
+
+
 def query(**more: Any) -> dict[str, Any]:
     return {
         "TableName": "tasks",
@@ -100,6 +106,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("BatchWriteItem", write(26), "Member must have length less than or equal to 25"),
     ("TransactWriteItems", puts(4 * 1024 * 1024 + 1), "4 MB"),
     ("PutItem", put(s=nested(33)), "Nesting Levels"),
+    ("PutItem", none_of(101), "too many operands; number of operands: 101"),
     (
         "TransactGetItems",
         transaction(*[{"Get": GET}] * 101),
@@ -140,6 +147,7 @@ ALLOWED: list[tuple[str, dict[str, Any]]] = [
     ("BatchGetItem", read(50, 50)),
     ("BatchWriteItem", write(25)),
     ("PutItem", put(n={"N": "1" * 38}, s=nested(32), empty={"S": ""}, none={"NULL": True})),
+    ("PutItem", none_of(100)),
     ("Query", query(ExclusiveStartKey=START, Limit=1)),
     ("Query", query(FilterExpression="contains(id, :s) OR entry.created = :s")),
     (
