@@ -31,11 +31,11 @@ def check_alarm(asked: dict[str, Any]) -> None:
     period, times = asked.get("Period"), asked.get("EvaluationPeriods") or 1
     if period is None:
         return
-    if period not in SHORT_PERIODS and (period <= 0 or period % MINUTE_SECONDS):
+    if period not in SHORT_PERIODS and period % MINUTE_SECONDS:
         raise RefusedError(
             "ValidationError", "Period must be 10, 20, 30, or a multiple of 60 seconds"
         )
-    if period * times > max(DAY_SECONDS, 7 * DAY_SECONDS if period >= 60 * MINUTE_SECONDS else 0):
+    if period * times > (7 * DAY_SECONDS if period >= 60 * MINUTE_SECONDS else DAY_SECONDS):
         raise RefusedError(
             "ValidationError",
             "Metrics cannot be checked across more than a day (EvaluationPeriods * Period must be "

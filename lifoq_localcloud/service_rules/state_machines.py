@@ -175,9 +175,8 @@ def _targets(state: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _machines(state: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield place and definition of each machine within a state."""
-    if state["Type"] == "Parallel":
-        for place, branch in enumerate(state.get("Branches") or []):
-            yield f"/Branches[{place}]", branch
+    for place, branch in enumerate(state.get("Branches") or []):
+        yield f"/Branches[{place}]", branch
     if state["Type"] == "Map":
         field = "ItemProcessor" if "ItemProcessor" in state else "Iterator"
         yield f"/{field}", state.get(field)

@@ -89,9 +89,8 @@ class Rows:
             for order in orders:
                 order.add(new)
             self._images[place] = new
-        if old is not None or new is not None:
-            own = {name: key[name] for name in self.key_names}
-            journal.stage(key=own, old=old, new=new, by_ttl=by_ttl)
+        own = {name: key[name] for name in self.key_names}
+        journal.stage(key=own, old=old, new=new, by_ttl=by_ttl)
         return old
 
     def __iter__(self) -> Iterator[Image]:

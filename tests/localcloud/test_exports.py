@@ -8,11 +8,13 @@ import json
 import random
 import time
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+from lifoq_localcloud.tables import exports, journal
 from lifoq_localcloud.tables.exports import ExportRefusedError, Exports
 from lifoq_localcloud.tables.journal import Journal
 
@@ -206,6 +208,33 @@ def test_a_clients_token_makes_a_request_idempotent(shop):
     with pytest.raises(ExportRefusedError) as refused:
         shop.export(ClientToken="once", S3Prefix="elsewhere")
     assert refused.value.code == "ExportConflictException"
+
+
+def test_a_clients_token_is_known_for_eight_hours(shop, monkeypatch):
+    first = shop.export(ClientToken="once")
+    hours = 7.9
+    begun, own = time.monotonic(), SimpleNamespace(time=time.time)
+    own.monotonic = lambda: begun + hours * 3600
+    monkeypatch.setattr(exports, "time", own)
+    assert shop.export(ClientToken="once") == first
+    hours = 8
+    assert shop.export(ClientToken="once")["ExportArn"] != first["ExportArn"]
+
+
+def test_a_window_ends_now_at_the_latest(shop, monkeypatch):
+    monkeypatch.setattr(exports, "time", SimpleNamespace(time=lambda: 5.0, monotonic=lambda: 0.0))
+    assert shop.rows(shop.export(**window(1, 5_000_000))) == []
+    with pytest.raises(ExportRefusedError, match="must not lie in the future"):
+        shop.export(**window(1, 5_000_001))
+
+
+def test_each_write_has_a_time_of_its_own_and_is_waited_for(shop, monkeypatch):
+    monkeypatch.setattr(journal, "time", SimpleNamespace(time_ns=lambda: 5_000))
+    for key in "ab":
+        shop.journal.stage(key={"id": {"S": key}}, old=None, new=_image(key, 1))
+    told = [(write.key["id"]["S"], write.micros) for write in shop.journal.commit()]
+    assert told == [("a", 5), ("b", 6)]
+    assert [shop.journal.wait(position, 0.0) for position in (1, 2)] == [True, False]
 
 
 @pytest.mark.parametrize(

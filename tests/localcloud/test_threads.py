@@ -25,6 +25,7 @@ def test_a_loop_that_fails_says_so_and_goes_on(monkeypatch, caplog):
     threads.start("the mapping", work, ended)
     assert gone_on.wait(300)
     assert "the mapping failed: ValueError: poison" in caplog.text
+    assert "raise fault" in caplog.text  # where it failed
 
 
 def test_what_fails_at_the_end_because_of_it_is_not_told(caplog):
