@@ -31,7 +31,8 @@ def test_a_loop_that_fails_says_so_and_goes_on(monkeypatch, caplog):
 def test_what_fails_at_the_end_because_of_it_is_not_told(caplog):
     ended = threading.Event()
     ended.set()
-    threads.attempt("the mapping", lambda: 1 / 0, ended)
+    assert not threads.attempt("the mapping", lambda: 1 / 0, ended)
+    assert threads.attempt("the mapping", lambda: None, ended)
     assert caplog.text == ""
 
 
