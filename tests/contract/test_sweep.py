@@ -143,15 +143,16 @@ def test_a_sweep_goes_through_all_that_is_over_or_due_or_damaged_page_by_page_an
     past.write({name: value for name, value in lost.items() if name != "claimId"})
     past.write({**store.table.get("lost-4"), "attempts": 3})
     strand(store, "lost-5", task_type="tried once")
+    strand(store, "lost-6")
     store.cancel("lost-2")
     host.advance(31)
     report = new_sweeper(time_budget=60).run()
-    assert (report.leases_expired, report.failed, report.cancelled) == (4, 2, 1)
+    assert (report.leases_expired, report.failed, report.cancelled) == (5, 2, 1)
     assert (report.promoted, report.dead_lettered, report.finished) == (4, 3, True)
     failed = {"due-0", "lost-0", "lost-3", "lost-4", "lost-5"}
     assert {row[0] for row in store.browse(Status.FAILURE)} == failed
-    assert len(list(store.browse(Status.PENDING))) == 5
-    assert caplog.text.count("lost its worker and is") == 4
+    assert len(list(store.browse(Status.PENDING))) == 6
+    assert caplog.text.count("lost its worker and is") == 5
     assert caplog.text.count("is damaged and went to FAILURE") == 3
     assert "due-0 is damaged and went to FAILURE: expiresAt" in caplog.text
 
