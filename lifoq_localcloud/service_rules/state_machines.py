@@ -108,7 +108,7 @@ def _wrong_state(name: str, state: Any, states: dict[str, Any], here: str) -> Wr
         return
     yield from _wrong_end(state, here)
     yield from _wrong_fields(state, here)
-    yield from _wrong_handlers(state, here)
+    yield from _wrong_parts(state, here)
     for where, target in _targets(state):
         if target not in states:
             yield _MISSING, f"Missing 'Next' target: {target}", f"{here}{where}"
@@ -154,7 +154,7 @@ def _wrong_fields(state: dict[str, Any], here: str) -> Wrong:
             yield _SCHEMA, f"{field} has to be more than 0", f"{here}/{field}"
 
 
-def _wrong_handlers(state: dict[str, Any], here: str) -> Wrong:
+def _wrong_parts(state: dict[str, Any], here: str) -> Wrong:
     """Yield what lacks in the choices, retries and catchers of a state."""
     for field, needed in _NEEDED:
         for place, one in enumerate(state.get(field) or []):

@@ -319,6 +319,20 @@ def test_code_that_was_replaced_is_deleted_once_nothing_runs_it(deployed, tmp_pa
     assert set(assets.iterdir()) == before
 
 
+INSTANCE = FunctionConfig(
+    name="work",
+    arn="arn:aws:lambda:us-east-1:123456789012:function:work",
+    handler="code.handle",
+    runtime="python3.13",
+    code_digest="abc",
+    environment={},
+    timeout_seconds=300,
+    memory_megabytes=256,
+    reserved_concurrency=None,
+    logging={},
+)
+
+
 def test_the_place_of_a_function_has_its_code_its_log_and_lambdas_variables(tmp_path):
     heard: list[Any] = []
     credentials = Credentials(endpoint="http://localhost:1")
@@ -328,16 +342,10 @@ def test_the_place_of_a_function_has_its_code_its_log_and_lambdas_variables(tmp_
         code=lambda name: zipped({"which.txt": name}),
         on_output=lambda *told: heard.append(told),
     )
-    config = FunctionConfig(
-        name="work",
-        arn="arn:aws:lambda:us-east-1:123456789012:function:work",
-        handler="code.handle",
-        runtime="python3.13",
-        code_digest="abc",
+    config = replace(
+        INSTANCE,
         environment={"GREETING": "hello", "TZ": "Asia/Tokyo", "_HANDLER": "of.mine"},
         timeout_seconds=3,
-        memory_megabytes=256,
-        reserved_concurrency=None,
         logging={"LogFormat": "JSON", "ApplicationLogLevel": "DEBUG"},
     )
     one, asset = places(config), tmp_path / "assets" / "abc"
@@ -386,20 +394,6 @@ def test_the_runtime_has_what_its_packages_require_once_and_no_extra(monkeypatch
     monkeypatch.setattr(metadata, "requires", requires.__getitem__)
     found = islice(sandboxes._with_requirements(("a",)), 9)
     assert sorted(found) == ["a", "b", "d.e"]
-
-
-INSTANCE = FunctionConfig(
-    name="work",
-    arn="arn:aws:lambda:us-east-1:123456789012:function:work",
-    handler="code.handle",
-    runtime="python3.13",
-    code_digest="abc",
-    environment={},
-    timeout_seconds=300,
-    memory_megabytes=256,
-    reserved_concurrency=None,
-    logging={},
-)
 
 
 @pytest.fixture
