@@ -51,6 +51,7 @@ from lifoq.aws.retry_policy import (
 from lifoq.aws.step_functions_calls import StepFunctionsCalls
 from lifoq.aws.topics import Topics
 from lifoq.basics.clock import ServerClock
+from lifoq.operating.aws_calls import Account
 from lifoq.testing.hosts import START
 from lifoq_functions.boto3_clients import client
 from lifoq_functions.kick import Kicker
@@ -273,6 +274,13 @@ def test_boto3_takes_no_such_answer_for_one_of_awss_either(server):
         with pytest.raises(StoreUnavailable, match=r"GetItem.*'queue'"):
             table.get("t")
         server.answers.clear()
+
+
+def test_a_page_in_place_of_an_answer_in_xml_may_pass(server):
+    server.answers = [UNUSABLE["is a portal"]]
+    account = Account(endpoint_url=server.url, **dynamodb_local.CREDENTIALS)
+    with pytest.raises(StoreUnavailable, match="sts GetCallerIdentity: Unable to parse response"):
+        account.call("sts", "get_caller_identity")
 
 
 def test_an_answer_that_came_damaged_is_asked_for_again(server, calls_to, pauses):

@@ -337,6 +337,17 @@ def test_schedules_cannot_be_listed_where_their_group_is_gone(in_moto):
         in_moto.schedules.list()
 
 
+def test_schedules_are_listed_page_by_page(in_moto):
+    for name in "abc":
+        in_moto.schedules.put(name, HOURLY, "report.send")
+    group: Any = in_moto.queue.schedule_group
+    group._client.meta.events.register(
+        "provide-client-params.scheduler.ListSchedules",
+        lambda params, **_: {**params, "MaxResults": 1},
+    )
+    assert {one.name for one in in_moto.schedules.list()} == {"a", "b", "c"}
+
+
 def test_a_schedule_that_this_library_has_not_made_is_named_and_replaced_by_a_put(
     in_moto, target, moto_endpoint
 ):

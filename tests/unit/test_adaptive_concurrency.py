@@ -195,8 +195,10 @@ def test_a_limit_that_is_not_reached_is_not_raised():
 
 def test_failures_at_once_are_no_fast_answers():
     law = CapacitySearch(MOST)
-    attempts(law, 500, at_once=FIRST, time=0.001, end=LoadSignal.UNTOLD)
+    now = attempts(law, 500, at_once=FIRST, time=0.001, end=LoadSignal.UNTOLD)
     assert law.found == FIRST
+    attempts(law, 3, at_once=FIRST, time=1.0, now=now)
+    assert law.found == FIRST  # three times are too few to know how long an attempt takes
 
 
 def test_high_levels_are_by_turns_the_whole_numbers_around_what_was_found_and_more_is_tried():
