@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from unittest.mock import Mock, PropertyMock
 
 import boto3
@@ -20,6 +21,7 @@ from lifoq import Queue
 from lifoq.client.connection import Connection
 from lifoq.health import sweep_note as notes
 from lifoq.items.lifetimes import Lifetimes
+from lifoq.operating import deployment
 from lifoq.operating.aws_calls import Account, NotAllowed, NotThere
 from lifoq.operating.processing import Processing, known_paused
 from lifoq.testing import create_table
@@ -173,6 +175,15 @@ def test_a_shell_completes_queues_statuses_and_the_types_of_the_queue_that_is_na
     assert completed("list --queue dev --type r") == ["report"]
     assert completed("list --status f") == ["failure"]
     assert completed("list --type r") == [], "there is no such queue"
+
+
+def test_the_queues_of_an_account_are_those_of_all_pages():
+    pages = {
+        None: {"Parameters": [{"Name": "/lifoq/shop/queue"}], "NextToken": "2"},
+        "2": {"Parameters": [{"Name": f"/lifoq/dev/{kind}"} for kind in ("queue", "deployment")]},
+    }
+    account = SimpleNamespace(call=lambda *_, **asked: pages[asked.get("NextToken")])
+    assert deployment.names(account) == ["dev", "shop"]
 
 
 def test_a_shell_that_cannot_ask_offers_nothing_and_says_nothing(monkeypatch, capsys):

@@ -75,8 +75,11 @@ def test_no_cell_and_the_same_cell_twice_are_refused(names):
 def test_each_call_takes_what_the_queues_own_takes(call):
     def terms(function):
         signature = inspect.signature(function)
-        named = [(one.name, one.kind, one.annotation) for one in signature.parameters.values()]
-        return named, signature.return_annotation
+        told = [
+            (one.name, one.kind, one.annotation, inspect.isfunction(one.default) or one.default)
+            for one in signature.parameters.values()
+        ]
+        return told, signature.return_annotation
 
     assert terms(getattr(Cells, call)) == terms(getattr(Queue, call))
 

@@ -1,5 +1,6 @@
 """The queue as producers and operators see it."""
 
+import base64
 from dataclasses import replace
 from datetime import timedelta
 from itertools import accumulate
@@ -23,6 +24,7 @@ from lifoq import (
     Wanted,
     WrongStatus,
 )
+from lifoq.client import failures
 from lifoq.errors import DamagedTask
 from lifoq.health import pressure
 from lifoq.health.pressure import NOTE, Pressure, Starts
@@ -268,6 +270,7 @@ def test_a_search_shows_a_status_newest_first_a_page_at_a_time_without_what_expi
     for number in range(3):
         queue.put("a", task_id=f"d{number}", delay=60 + number)
     assert search(queue, 2, status=Status.DELAYED) == [["d2", "d1"], ["d0"]]
+    assert [queue.search(Wanted(status=Status.DELAYED), limit=n).read for n in (2, 50)] == [3, 3]
 
 
 def test_a_search_finds_by_type_key_error_and_age(queue, host):
@@ -283,6 +286,7 @@ def test_a_search_finds_by_type_key_error_and_age(queue, host):
     queue.put("b", task_id="later", key="d-17", delay=60)
     assert search(queue, status=Status.PENDING, key="d-17") == [["keyed"]]
     assert search(queue, status=Status.PENDING, newer_than=30) == [["keyed", "waits"]]
+    assert search(queue, status=Status.PENDING, newer_than=0) == [["keyed", "waits"]]
     assert search(queue, status=Status.DELAYED, key="d-17", task_type="b") == [["later"]]
     assert search(queue, status=Status.DELAYED, task_type="a") == [[]]
     failed = {"status": Status.FAILURE}
@@ -291,6 +295,7 @@ def test_a_search_finds_by_type_key_error_and_age(queue, host):
     assert search(queue, **failed, error_type="valueERROR", task_type="A") == [[]]
     told = {"error_type": "valueERROR", "task_type": "A", "any_case": True}
     assert search(queue, **failed, **told) == [["t3", "t0"]]
+    assert search(queue, **failed, newer_than=10) == [["t3"]]
     assert search(queue, **failed, older_than=15, newer_than=timedelta(seconds=35)) == [
         ["t2", "t1"]
     ]
@@ -306,7 +311,10 @@ def test_a_damaged_task_is_found_by_its_status_and_id_alone(asked, found):
     assert Wanted(status=Status.FAILURE, **asked).matches(damaged) is found
 
 
-@pytest.mark.parametrize("start", ["?", "W10", "eyJhIjoxfQ", "é"])
+NUMBER_TOO_LARGE = base64.urlsafe_b64encode(b'[1%s, "t"]' % (b"0" * 38)).decode()
+
+
+@pytest.mark.parametrize("start", ["?", "W10", "eyJhIjoxfQ", "é", NUMBER_TOO_LARGE.rstrip("=")])
 def test_a_place_that_no_search_gave_is_refused(queue, start):
     with pytest.raises(InvalidInput, match="is no place in this list"):
         queue.search(Wanted(status=Status.PENDING), start=start)
@@ -321,6 +329,28 @@ def test_what_cannot_be_searched_for_is_refused():
     ):
         with pytest.raises(InvalidInput, match=sentence):
             Wanted(**wanted)
+
+
+def test_failures_are_grouped_by_kind_the_largest_first_and_say_if_there_are_older_ones(
+    queue, host, monkeypatch
+):
+    monkeypatch.setattr(failures, "PAGE", 2)
+    began = host.now()
+    for number, error in enumerate(["Key", "Value", "Value", "Key", "Value"]):
+        queue.put("a", task_id=f"t{number}")
+        host.advance(1)
+        fail(queue, f"t{number}", f"{error}Error")
+    wanted = Wanted(status=Status.FAILURE)
+    found = failures.failures(queue, wanted)
+    assert [
+        (group.example.task_id, [(time - began) // 1_000_000 for time in group.times])
+        for group in found.groups
+    ] == [("t4", [5, 3, 2]), ("t3", [4, 1])]
+    assert (found.first - began, found.groups[1].last - began) == (1_000_000, 4_000_000)
+    assert [
+        (some.read, some.more)
+        for some in (failures.failures(queue, wanted, most=most) for most in (2, 3, 4, 5))
+    ] == [(2, True), (4, True), (4, True), (5, False)]
 
 
 # Under load

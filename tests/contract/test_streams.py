@@ -159,23 +159,26 @@ def test_the_end_is_raised_after_all_parts(queue, here):
     assert next(reader) == "I"
     with pytest.raises(TaskFailed, match="boom"):
         next(reader)
+    with pytest.raises(TaskFailed, match="boom"):
+        asyncio.run(listed(queue.stream("t", timeout=0)))
 
 
-def test_a_reader_of_an_answer_that_has_ended_waits_for_nothing(queue, here):
+def test_a_reader_waits_between_its_looks_and_for_nothing_once_the_answer_has_ended(queue, here):
     queue.put("a", task_id="t")
-    run(queue, here, says("I", "know"))
     slept: list[float] = []
 
     async def look(task_id):
+        here.advance(1)
         return queue.store.get(task_id)
 
     async def sleep(seconds):
         slept.append(seconds)
+        run(queue, here, says("I", "know"))
 
     calls = SimpleNamespace(look=look, sleep=sleep)
     stream = Stream("t", patience=60, store=queue.store, host=here, calls=lambda: calls)
     assert asyncio.run(listed(stream)) == ["I", "know"]
-    assert slept == []
+    assert len(slept) == 1
 
 
 def test_a_stream_ends_with_the_readers_patience_or_with_the_tasks_deadline(monkeypatch):
@@ -204,6 +207,8 @@ def test_a_silent_task_is_looked_at_every_second_and_one_that_waits_long_every_f
         host.slept.clear()
         if queue.get("t").status is Status.PENDING:
             queue.store.claim("t", claim_id="c", lease=600)
+    queue.store.succeed(queue.get("t"), "1")
+    assert (list(queue.stream("t", timeout=200)), host.slept) == ([], [])
 
 
 def test_a_newer_put_of_the_id_is_another_answer(queue, here):
@@ -214,6 +219,21 @@ def test_a_newer_put_of_the_id_is_another_answer(queue, here):
     queue.put("a", task_id="t", if_exists="replace")
     run(queue, here, says(*"xyz"))
     assert [*reading, *both(queue, "t")] == ["b", "c", "x", "y", "z"]
+
+
+def test_whoever_reads_when_a_newer_put_takes_the_place_reads_all_of_the_new_answer(queue, here):
+    def breaks_off(_payload, context: Context):
+        context.emit("a")
+        context.emit("b")
+        raise ConnectionError("the model is gone")
+
+    queue.put("a", task_id="t", if_exists="replace")
+    assert run(queue, here, breaks_off).retried == 1
+    reading = iter(queue.stream("t", timeout=3600))
+    assert [next(reading), next(reading)] == ["a", "b"]
+    queue.put("a", task_id="t", if_exists="replace")
+    run(queue, here, says(*"xyz"))
+    assert [*reading] == ["x", "y", "z"]
 
 
 def test_parts_that_do_not_fit_the_item_fail_the_attempt_with_a_sentence_or_go_to_the_bucket(

@@ -394,8 +394,9 @@ def test_cells_are_explained_together_and_two_questions_at_once_are_refused(host
     both = cells.explain(task_type="a")
     assert (both.task_type, both.summary) == ("a", f"one: {known} other: {known}")
     assert [reason.says for reason in both.reasons] == [NO_WORKER] * 2
-    with pytest.raises(InvalidInput, match="leave one out"):
-        one.explain("t", task_type="a")
+    for client in (one, Cells([one])):
+        with pytest.raises(InvalidInput, match="leave one out"):
+            client.explain("t", task_type="a")
 
 
 def test_a_failing_test_tells_why_tasks_did_not_run(lifoq_queue, lifoq_run):

@@ -44,8 +44,7 @@ def _stack(deployment: Deployment, stack: str) -> Iterator[str]:
     long: set[str] = set()
     for logical_id, resource in sorted(template["Resources"].items()):
         kind = resource["Type"].removeprefix("AWS::")
-        of_a_function = kind == "IAM::Policy" and "Function" in logical_id
-        if not ELSEWHERE.match(resource["Type"]) and not of_a_function:
+        if not ELSEWHERE.match(resource["Type"]):
             kept = ", kept" if resource.get("DeletionPolicy", "").startswith("Retain") else ""
             told = _told(named(resource.get("Properties", {})), long)
             alike.setdefault((f"({kind}{kept})", *told), []).append(_name(logical_id))

@@ -155,12 +155,16 @@ def test_the_log_groups_are_those_that_the_deployed_queue_names(queue, host, clo
     assert [line.text for line in found.lines] == ["asked"]
 
 
-def test_a_search_is_bounded_and_says_so(queue, host, cloud, logs):
+def test_a_search_is_bounded_and_says_so(queue, host, cloud, logs, monkeypatch):
     task = claimed(queue, "t")
     for number in range(100):
         cloud.log(host.time, json.dumps({"taskId": "t", "message": str(number)}))
     found = logs.of(task, now=host.time)
     assert (cloud.calls, len(found.lines), found.complete) == (MOST_CALLS, MOST_CALLS, False)
+    cloud.calls = 0
+    monkeypatch.setattr(task_log, "MOST_LINES", 3)
+    found = logs.of(task, now=host.time)
+    assert (cloud.calls, len(found.lines), found.complete) == (3, 3, False)
 
 
 def test_a_task_that_nobody_began_has_no_log_to_look_through(queue, host, cloud, logs):
