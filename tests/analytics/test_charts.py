@@ -90,6 +90,7 @@ def test_those_in_work_stand_on_those_that_wait_and_a_queue_begins_empty():
         ("area", color, [f"M{upper[0]}L{' '.join([*upper[1:], *lower[::-1]])}"])
         for color, upper, lower in (("taken", top, line), ("waiting", line, floor))
     ]
+    assert plot.levels == []
 
 
 def test_where_nothing_is_known_nothing_is_drawn():

@@ -71,6 +71,7 @@ def test_what_arrives_at_the_reports_moment_is_in_it_and_what_comes_later_is_not
         "arrivals": 1
     }
     assert buckets.count_stays(found, span)["oldest"].to_pylist() == [AS_OF]
+    assert buckets.count_stays(judged(observed(later, full=60)), span).num_rows == 0
     assert told(found)["waiting"] == {"for_first_claim": 1, "not_due": 1, "retrying": 0}
     left = full_line(item("t", "CANCELLED", finishedAt=60))
     assert told(judged(observed(left, full=60)))["waiting"]["for_first_claim"] == 0
@@ -244,8 +245,35 @@ def test_rates_are_of_the_time_that_is_covered_and_a_bucket_is_now_once_half_of_
     now, earlier = forecast(110), forecast(89)
     assert (now["from"], now["to"], now["arrivals_per_second"]) == (iso(60), iso(110), 6e6 / 50)
     assert (earlier["from"], earlier["to"]) == (iso(20), iso(60))
+    nothing = forecast(20)
+    assert (nothing["from"], nothing["to"], nothing["arrivals_per_second"]) == (*[iso(20)] * 2, 0)
     points = series.over_time(found, Span(size=60, start=20, as_of=110), width=1)
     assert [point["arrivals"] for point in points] == [2e6 / 40, 6e6 / 50]
+
+
+def test_a_point_of_a_chart_has_rates_if_half_of_it_is_covered_and_one_alone_has_them_always():
+    happened = {"arrivals": [2, 3, 1, 1], "first_claims": [0, 2, 0, 1], "succeeded": [0, 1, 0, 1]}
+    happened |= {"arrivals_shed": [1, 1, 0, 0], "shed": [0, 1, 1, 0], LEFT: [0, 3, 1, 1]}
+    flows = {name: np.array(happened.get(name, [0] * 4)) for name in (*FLOWS, LEFT)}
+    found = Buckets(flows=flows, oldest=np.array([at(12), NEVER, at(30), NEVER]))
+    span = Span(size=10 * SECOND, start=at(10), as_of=at(49))
+    rates = {
+        (0, 20): (2 / 10, 1 / 10, 0.0, 0.0),
+        (20, 40): (4 / 20, 1 / 20, 2 / 20, 2 / 20),
+        (40, 49): (None,) * 4,
+    }
+    lines = ((2, 0, 8.0), (2, 1, 10.0), (2, 1, None))
+    assert series.over_time(found, span, width=2) == [
+        {
+            "time": iso(at(begin)),
+            "until": iso(at(end)),
+            **dict(zip(series.RATES, its, strict=True)),
+            **dict(zip(("waiting", "claimed", "oldest_waiting_seconds"), line, strict=True)),
+        }
+        for ((begin, end), its), line in zip(rates.items(), lines, strict=True)
+    ]
+    (alone,) = series.over_time(found, span, width=360)
+    assert [alone[name] for name in series.RATES] == [n / 3_600 for n in (7, 2, 3, 2)]
 
 
 def test_a_failure_is_counted_by_the_type_of_its_error_or_what_there_is_of_it():

@@ -16,6 +16,7 @@ from lifoq_analytics.passes import Plan, Record
 from lifoq_analytics.reading import exports, sources
 from lifoq_analytics.reading.exports import DataFile, Export, Kind
 from lifoq_analytics.reading.images import Origin
+from lifoq_analytics.reading.intake import Stretch
 from lifoq_analytics.reading.sources import Source
 from tests.analytics.exportfiles import Exporter, full_line
 from tests.analytics.items import at, item, observed
@@ -60,6 +61,9 @@ def test_exports_are_told_whole_as_their_manifests_say_in_the_order_of_their_tim
         files=(file,),
     )
     assert later.table_name == "Tasks"
+    assert Stretch.of(found) == Stretch(start=at(60), end=at(60), full=True)
+    window_of_cell = Stretch(start=at(60), end=at(120), full=False, cell="Tasks")
+    assert Stretch.of(later, cells=True) == window_of_cell
     there, missing = sources.of_exports([found, later], cells=True)
     origin = Origin(file=str(written), full_at=None, window_from=at(60), cell="Tasks")
     length = written.stat().st_size

@@ -57,6 +57,11 @@ def test_slots_of_keys_are_neither_tasks_nor_damage():
         assert (seen.observations.num_rows, seen.bad_lines.num_rows) == (1, 1)
 
 
+def test_a_line_that_shows_no_task_is_set_aside_though_no_other_is_wrong():
+    seen = observed(*_tasks(1), {"other": {}}, full=60)
+    assert (seen.observations["task_id"].to_pylist(), seen.bad_lines.num_rows) == (["t1"], 1)
+
+
 def test_bytes_that_are_no_text_cost_their_own_line_alone():
     (line,) = _tasks(2)
     seen = observed(*_tasks(1), json.dumps(line).encode().replace(b"t2", b"t\xff"), full=60)
