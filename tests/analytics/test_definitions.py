@@ -101,14 +101,17 @@ def test_the_latest_image_counts_in_whichever_export_it_is():
     is older than what a window inside of it saw, in which four puts were replaced, too."""
     waits, taken = item("tie", "PENDING"), item("tie", "TAKEN", firstTakenAt=40, takenAt=40)
     old, done = item("t", "PENDING"), item("t", "SUCCESS", **DONE) | {"replaced": 4}
+    ended = item("edge", "SUCCESS", **DONE)
     found = judged(
         observed(incremental_line("tie", at(40), waits, taken), since=30),
         observed(full_line(waits), full=40),
         observed(incremental_line("t", at(11), old, done), since=9),
         observed(incremental_line("t", at(50), old, None), since=0),
+        observed(incremental_line("edge", at(9), item("edge", "PENDING"), ended), since=0),
+        observed(incremental_line("edge", at(50), item("edge", "PENDING"), None), since=9),
     )
-    assert outcomes(found) == {"tie": "taken", "t": "succeeded"}
-    assert (told(found)["replaced"], told(found)["tasks"]["created"]) == (4, 2)
+    assert outcomes(found) == {"tie": "taken", "t": "succeeded", "edge": "succeeded"}
+    assert (told(found)["replaced"], told(found)["tasks"]["created"]) == (4, 3)
 
 
 def test_an_id_that_was_used_again_is_its_latest_task():
@@ -130,11 +133,12 @@ def test_what_happens_at_the_very_moment_of_the_report_has_happened():
         item("retries", "PENDING", firstTakenAt=5, takenAt=5, expiresAt=30),
         item("done", "SUCCESS", firstTakenAt=5, takenAt=5, finishedAt=30),
         item("claimed", "SUCCESS", firstTakenAt=30, takenAt=30, finishedAt=50),
+        item("arrives", "PENDING", enqueuedAt=30),
     )
     seen = observed(*map(full_line, there), full=60)
     now, before = judged(seen, as_of=30), judged(seen, as_of=29.999999)
     known = {"waits": "shed", "retries": "taken", "done": "succeeded", "claimed": "taken"}
-    assert outcomes(now) == known
+    assert outcomes(now) == known | {"arrives": "waiting"}
     known = {"waits": "waiting", "retries": "taken", "done": "taken", "claimed": "waiting"}
     assert outcomes(before) == known
     assert by_task(now, "shed_at")["waits"] == by_task(now, "left_at")["waits"] == at(30)
@@ -144,10 +148,24 @@ def test_what_happens_at_the_very_moment_of_the_report_has_happened():
         assert outcomes(judged(*exports, as_of=29.999999))["waits"] == "waiting"
 
 
+def test_what_an_export_saw_a_microsecond_after_the_report_has_not_happened():
+    taken = item("t", "TAKEN", firstTakenAt=30, takenAt=30)
+    there = observed(full_line(taken), full=30)
+    gone = observed(incremental_line("t", at(40), taken, None), since=30.000001)
+    for seen in (there, gone):
+        assert outcomes(judged(seen, as_of=30)) == {"t": "taken"}
+        assert outcomes(judged(seen, as_of=29.999999)) == {"t": "waiting"}
+
+
 def test_what_an_operator_deletes_before_its_deadline_is_shed_when_it_is_deleted():
     waits = item("waits", "PENDING", expiresAt=600)
     found = judged(observed(incremental_line("waits", at(40), waits, None), since=35), as_of=60)
     assert (outcomes(found), by_task(found, "shed_at")) == ({"waits": "shed"}, {"waits": at(40)})
+    window = observed(incremental_line("waits", at(40), waits, None), since=35)
+    assert outcomes(judged(window, as_of=40)) == {"waits": "shed"}
+    assert outcomes(judged(window, as_of=39.999999)) == {"waits": "waiting"}
+    still_there = observed(full_line(waits), full=40)  # and deleted in that microsecond
+    assert outcomes(judged(still_there, window, as_of=60)) == {"waits": "shed"}
 
 
 def test_sheddings_are_told_with_the_time_in_which_most_were_shed():
