@@ -11,6 +11,7 @@ from lifoq_analytics.answers import buckets, coverage, outlook, rankings, series
 from lifoq_analytics.answers.buckets import FLOWS, LEFT, Buckets, Span
 from lifoq_analytics.answers.peak import Peak
 from lifoq_analytics.columns import NEVER
+from lifoq_analytics.judging import tasks
 from lifoq_analytics.page import details
 from lifoq_analytics.page.axes import Time
 from lifoq_analytics.page.charts import Plots
@@ -112,6 +113,11 @@ def test_the_latest_image_counts_in_whichever_export_it_is():
     )
     assert outcomes(found) == {"tie": "taken", "t": "succeeded", "edge": "succeeded"}
     assert (told(found)["replaced"], told(found)["tasks"]["created"]) == (4, 3)
+
+
+def test_of_no_observation_there_is_no_task():
+    nothing = observed(full_line(item("t", "PENDING")), full=60).observations.slice(0, 0)
+    assert tasks.judge(tasks.merge(nothing), as_of=AS_OF).num_rows == 0
 
 
 def test_an_id_that_was_used_again_is_its_latest_task():

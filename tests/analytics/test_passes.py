@@ -81,7 +81,8 @@ def test_a_files_record_tells_its_lines_and_the_first_task_up_to_the_reports_mom
     ]
     Exporter(root=tmp_path).full([lines[n] for n in (0, 2, 1, 3)], at=at(90), files=2)
     there, _ = sources.of_exports(exports.find([str(tmp_path)]))
-    assert [source.origin and source.origin.full_at for source in there] == [at(90)] * 2
+    origins = [source.origin for source in there]
+    assert [(its.full_at, its.cell) for its in origins if its] == [(at(90), "")] * 2
 
     *pieces, (_, number) = passes._read(there, 3, as_of=at(60), longest_line=1_000)
 
@@ -106,6 +107,13 @@ def test_files_are_read_in_batches_of_about_one_length(lengths, batches):
     of = [Source(number=n, path="f", length=length) for n, length in enumerate(lengths)]
     told = passes._batches(of, 2)
     assert sorted([source.length for source in batch] for batch in told) == sorted(batches)
+
+
+def test_what_earlier_runs_left_is_numbered_below_nought():
+    left = [storage.File(path="a", size=7), storage.File(path="b", size=8)]
+    first, second = sources.of_state(left)
+    assert first == Source(number=-1, path="a", length=7)
+    assert second == Source(number=-2, path="b", length=8)
 
 
 def test_a_line_that_is_too_long_is_one_of_the_lines_that_a_manifest_promises(tmp_path):

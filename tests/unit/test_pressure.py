@@ -57,6 +57,24 @@ def test_what_ttl_has_not_deleted_counts_for_a_minute_beside_what_a_sweep_has(se
     assert told.shed_share == pytest.approx(shed / (shed + 0.5))
 
 
+def test_of_a_flood_the_newest_that_were_shed_tell_how_many_are_shed_a_second(monkeypatch):
+    monkeypatch.setattr(pressure, "SAMPLE", 2)
+    host = ManualHost()
+    store = Store(MemoryTable(), lifetimes=Lifetimes(deadline=10), host=host)
+    pressure.note(store, pressure.Starts(seconds=20.0, number=10, wait=None), host=host)
+    for _ in range(4):
+        store.put(NewTask(task_type="a"))
+        host.advance(0.1)
+    host.advance(9.9)
+    told = pressure.measure(store, now=host.now())
+    assert told.shed_share == pytest.approx(20 / 20.5)
+
+
+def test_notes_tell_what_was_shed_after_a_moment():
+    note = sweep_note.Note(shed=((5, 1), (6, 2)))
+    assert note.shed_since(5) == ((6, 2),)
+
+
 def test_two_queues_have_the_share_of_all_that_was_started_or_shed_in_them():
     floods = pressure.Pressure(shed_share=0.5, starts_per_second=10.0, wait_seconds=3.0)
     quiet = pressure.Pressure(shed_share=0.0, starts_per_second=30.0, wait_seconds=1.0)
