@@ -231,6 +231,7 @@ def test_the_headline_has_the_words_of_all_that_holds():
     idle = "No task waits, and none is in work."
     assert headline(facts().stats) == Headline(state=State.IDLE, title="Idle", sentence=idle)
     assert headline(facts(live=1).stats).state is State.KEEPING_UP
+    assert State.BEHIND.sentence == "Falling behind: tasks come near their deadline."
     assert headline(facts(failed_lately=1, live=1, **MISTYPED).stats, paused=True) == Headline(
         state=State.PAUSED,
         title="Paused",

@@ -13,7 +13,7 @@ from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 
 
-def test_starts_are_kept_for_a_week_and_beside_a_sweep_only_its_note_tells_what_was_shed():
+def test_notes_are_kept_for_a_week_and_beside_a_sweep_only_its_note_tells_what_was_shed():
     host = ManualHost()
     store = Store(MemoryTable(), lifetimes=Lifetimes(deadline=10, shed_at_deadline=True), host=host)
     nothing = pressure.Pressure(shed_share=0.0, starts_per_second=None, wait_seconds=None)
@@ -24,6 +24,7 @@ def test_starts_are_kept_for_a_week_and_beside_a_sweep_only_its_note_tells_what_
     store.put(NewTask(task_type="a"))
     host.advance(11)  # the task lies there until the next sweep
     sweep_note.write(store, sweep_note.Note(shed=((host.now(), 30),)))
+    assert store.table.get(sweep_note.NOTE)["ttl"] == host.now() // 1_000_000 + 7 * 86_400
     told = pressure.measure(store, now=host.now())
     assert (told.starts_per_second, told.wait_seconds) == (0.5, None)
     assert told.shed_share == pytest.approx(0.1 / 0.6)
