@@ -53,7 +53,7 @@ def bins(values: Array) -> Array:
     that lie close to it.
     """
     size = np.abs(values).astype(np.float64).view(np.int64) >> (_MANTISSA_BITS - _BITS)
-    return np.sign(values) * size
+    return np.asarray(np.sign(values) * size)
 
 
 def histogram(measures: Iterable[Measure]) -> pa.Table:
