@@ -10,6 +10,7 @@ BOOM = {"attempt": 1, "how": "RETRIED", "type": "Boom", "message": "m"}
 LOST = {"attempt": 2, "how": "LEASE_EXPIRED"}
 DAMAGED = (
     "text",
+    {"L": 5},
     {"L": [None]},
     {"L": [{"M": {"type": {"S": "Boom"}}}]},
     {"L": [{"M": {"how": {"S": "VANISHED"}}}]},

@@ -1,5 +1,8 @@
 """Where the ticks of both axes are, and what they say."""
 
+from itertools import pairwise
+from math import log
+
 import pytest
 
 from lifoq_analytics.page import axes, words
@@ -53,6 +56,19 @@ def test_ticks_of_time_lie_where_their_moments_do_and_every_third_stays_on_a_pho
     assert (time.at(time.start - 1), time.at(time.end + 1)) == (0, 1)
 
 
+def test_where_ten_ticks_are_not_enough_they_lie_at_the_next_step_that_a_clock_or_calendar_has():
+    steps = (
+        *(0, 1, 2, 5, 10, 15, 30),
+        *(MINUTE * n for n in (1, 2, 5, 10, 15, 30)),
+        *(HOUR * n for n in (1, 2, 3, 6, 12)),
+        *(DAY * n for n in (1, 2, 7, 14, 28, 91, 182, 364, 365)),
+    )
+    for before, step in pairwise(steps):
+        seconds = 10 * before + 1
+        ticks = axes.Time(start=0, end=seconds * 1_000_000).ticks()
+        assert [tick.at * seconds for tick in ticks] == pytest.approx(range(0, seconds + 1, step))
+
+
 @pytest.mark.parametrize("years", [1, 10, 100])
 def test_a_long_time_has_few_ticks_of_whole_days(years):
     ticks = _time("00:00:00", years * 365 * DAY).ticks()
@@ -74,6 +90,7 @@ def test_a_long_time_has_few_ticks_of_whole_days(years):
 def test_numbers_have_ticks_from_nought_to_beyond_the_most(most, labels):
     values = axes.counts(most)
     assert [tick.label for tick in values.ticks] == labels
+    assert not any(tick.minor for tick in values.ticks)
     assert [tick.at for tick in values.ticks] == [n / (len(labels) - 1) for n in range(len(labels))]
     top = float(labels[-1].replace(",", ""))
     assert values.at(top / 2) == pytest.approx(0.5)
@@ -102,6 +119,8 @@ def test_rates_have_even_ticks_for_a_time_in_which_something_happens(most, label
         (0.02, 30, ["10 ms", "100 ms", "1 s", "10 s", "1 min"]),
         (20, 20 * MINUTE, ["10 s", "1 min", "10 min", "1 h"]),
         (0.00001, 0.001, ["1 ms", "10 ms"]),
+        (0.00001, 5, ["1 ms", "10 ms", "100 ms", "1 s", "10 s"]),
+        (DAY, 200 * DAY, ["10 h", "4 d", "40 d", "400 d"]),
         (5, 30 * DAY, ["1 s", "10 s", "1 min", "10 min", "1 h", "10 h", "4 d", "40 d"]),
     ],
 )
@@ -115,3 +134,8 @@ def test_durations_have_a_tick_about_every_decade_and_room_above(least, most, la
     assert 0 <= values.at(least) <= values.at(most) < 1
     assert values.at(0) == 0
     assert values.at(1_000 * most) == 1
+
+
+def test_an_axis_of_durations_goes_on_to_three_times_the_most_but_is_a_decade_at_the_least():
+    assert [tick.at for tick in axes.durations(1, 20).ticks] == pytest.approx([0, log(10, 60), 1])
+    assert [tick.at for tick in axes.durations(0.00001, 0.001).ticks] == [0, 1]

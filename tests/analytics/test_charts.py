@@ -57,6 +57,9 @@ def test_rates_are_steps_and_a_time_without_a_rate_is_a_gap():
         ("line", "served", [f"{served} 1000.0 25.0"]),
         ("line", "shed", ["M500.0 75.0L750.0 75.0 750.0 100.0 1000.0 100.0"]),
     ]
+    named = [(key.color, key.label) for key in plot.keys]
+    assert named == [("arrivals", "came in"), ("served", "served"), ("shed", "shed")]
+    assert plot.levels == []
 
 
 def test_waits_stand_in_the_middle_of_their_time_and_the_oldests_age_at_its_end():
@@ -90,6 +93,7 @@ def test_those_in_work_stand_on_those_that_wait_and_a_queue_begins_empty():
         ("area", color, [f"M{upper[0]}L{' '.join([*upper[1:], *lower[::-1]])}"])
         for color, upper, lower in (("taken", top, line), ("waiting", line, floor))
     ]
+    assert plot.levels == []
 
 
 def test_where_nothing_is_known_nothing_is_drawn():
@@ -118,6 +122,7 @@ def test_where_nothing_is_known_nothing_is_drawn():
     [
         ([(10, 1), (10, 0), (10, 0), (10, 0.9)], [(0, 25)]),
         ([(10, 0), (10, 1), (10, 0), (10, 1)], [(25, 100)]),
+        ([(10, 1), (10, 0), (10, 1), (10, 0)], [(0, 75)]),
         ([(10, 1), (10, 0), (10, 0), (10, 1)], [(0, 25), (75, 100)]),
         ([(0, 0), (None, None), (0, 0), (10, 5)], [(75, 100)]),
     ],

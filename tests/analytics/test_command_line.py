@@ -62,11 +62,18 @@ def test_without_java_it_says_how_to_get_it(run, tmp_path, monkeypatch):
 
 
 def test_json_and_a_file_with_it_say_the_same(tmp_path):
-    text = json.dumps({"queue": "orders", "events": [{"name": "paused", "at": "2026-11-20T10:00"}]})
+    events = [{"name": "paused", "at": "2026-11-20T10:00"}]
+    alarms = {"oldest_waiting_seconds": 1}
+    text = json.dumps({"queue": "orders", "events": events, "alarms": alarms})
     (tmp_path / "about.json").write_text(text)
     told = about.read(text)
     assert told == about.read(str(tmp_path / "about.json"))
-    assert told["events"] == [{"name": "paused", "at": "2026-11-20T10:00:00.000000Z"}]
+    assert told == {
+        **about.NOTHING,
+        "queue": "orders",
+        "events": [{"name": "paused", "at": "2026-11-20T10:00:00.000000Z"}],
+        "alarms": alarms,
+    }
 
 
 def test_the_numbers_that_matter_are_printed_for_people():

@@ -54,15 +54,35 @@ def test_the_largest_backlog_is_found_in_steps(seed, monkeypatch):
     assert looks > 1
 
 
-@pytest.mark.parametrize(("left_at", "found"), [(700, (1, 500)), (500, (0, None))])
-def test_one_task_alone_is_the_largest_backlog_if_it_waited_at_all(left_at, found):
-    flows = {name: np.array([1, 0]) for name in ("arrivals", LEFT)}
+@pytest.mark.parametrize(
+    ("put_at", "left_at", "found"),
+    [(500, 700, (1, 500)), (500, 500, (0, None)), (1_500, 1_700, (1, 1_500))],
+)
+def test_one_task_alone_is_the_largest_backlog_if_it_waited_at_all(put_at, left_at, found):
+    """Also if it was put in the very moment of the report."""
+    edges = [0, 1_000, 1_500]
+    flows = {n: np.histogram(at, edges)[0] for n, at in (("arrivals", put_at), (LEFT, left_at))}
     buckets = Buckets(flows=flows, oldest=np.full(2, NEVER))
     cells = peak.cells(buckets, Span(size=1_000, start=0, as_of=1_500))
-    stay = pa.table({"enqueued_at": [500], "left_at": [left_at]})
+    stay = pa.table({"enqueued_at": [put_at], "left_at": [left_at]})
     cells = peak.narrow(cells, peak.count_events(stay, cells, as_of=1_500))
     assert cells.are_moments
     assert peak.highest(cells) == Peak(backlog=found[0], at=found[1])
+
+
+@pytest.mark.parametrize(("most_events", "parts"), [(7, 1_000), (6, 8)])
+def test_only_cells_that_could_reach_the_largest_backlog_are_looked_into(
+    most_events, parts, monkeypatch
+):
+    """Where something arrives, and what waits already is enough. With few events in them, each
+    moment is looked at at once."""
+    monkeypatch.setattr(peak, "_MOST_EVENTS", most_events)
+    monkeypatch.setattr(peak, "_MOST_CELLS", 16)
+    flows = {"arrivals": np.array([3, 0, 1, 0, 1]), LEFT: np.array([0, 0, 3, 1, 0])}
+    buckets = Buckets(flows=flows, oldest=np.full(5, NEVER))
+    found = peak.cells(buckets, Span(size=1_000, start=0, as_of=4_999))
+    assert (found.begins.tolist(), found.before.tolist()) == ([0, 2_000], [0, 3])
+    assert (found.ends.tolist(), found.width, found.parts) == ([3, 1], 1_000, parts)
 
 
 def test_the_first_pass_tells_values_apart_by_less_than_a_hundredth_in_few_bins():
@@ -76,6 +96,17 @@ def test_the_first_pass_tells_values_apart_by_less_than_a_hundredth_in_few_bins(
     begins, ends = np.append(0, changes), np.append(changes, len(values)) - 1
     assert (values[ends] < values[begins] * 1.01).all()
     assert (percentiles.bins(-values) == -bins).all()
+
+
+def test_values_that_lie_close_together_are_told_apart_and_equal_ones_counted():
+    values, nobody = np.array([1_003, 1_000, 1_001, 1_002, 1_001]), np.zeros(5, np.int64)
+    measure = Measure(name="wait", values=values, group=nobody, groups=pa.array(["all"]))
+    ranks = percentiles.ranks(percentiles.histogram([measure]))
+    counted = percentiles.values_in([measure], ranks)
+    assert counted["value"].to_pylist() == [1_000, 1_001, 1_002, 1_003]
+    assert counted["values"].to_pylist() == [1, 2, 1, 1]
+    found = percentiles.pick(ranks, counted)["wait"]["all"]
+    assert found == {50: 1_001, 95: 1_003, 99: 1_003}
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -11,6 +11,7 @@ from lifoq_analytics.answers import buckets, coverage, outlook, rankings, series
 from lifoq_analytics.answers.buckets import FLOWS, LEFT, Buckets, Span
 from lifoq_analytics.answers.peak import Peak
 from lifoq_analytics.columns import NEVER
+from lifoq_analytics.judging import tasks
 from lifoq_analytics.page import details
 from lifoq_analytics.page.axes import Time
 from lifoq_analytics.page.charts import Plots
@@ -71,6 +72,7 @@ def test_what_arrives_at_the_reports_moment_is_in_it_and_what_comes_later_is_not
         "arrivals": 1
     }
     assert buckets.count_stays(found, span)["oldest"].to_pylist() == [AS_OF]
+    assert buckets.count_stays(judged(observed(later, full=60)), span).num_rows == 0
     assert told(found)["waiting"] == {"for_first_claim": 1, "not_due": 1, "retrying": 0}
     left = full_line(item("t", "CANCELLED", finishedAt=60))
     assert told(judged(observed(left, full=60)))["waiting"]["for_first_claim"] == 0
@@ -100,14 +102,22 @@ def test_the_latest_image_counts_in_whichever_export_it_is():
     is older than what a window inside of it saw, in which four puts were replaced, too."""
     waits, taken = item("tie", "PENDING"), item("tie", "TAKEN", firstTakenAt=40, takenAt=40)
     old, done = item("t", "PENDING"), item("t", "SUCCESS", **DONE) | {"replaced": 4}
+    ended = item("edge", "SUCCESS", **DONE)
     found = judged(
         observed(incremental_line("tie", at(40), waits, taken), since=30),
         observed(full_line(waits), full=40),
         observed(incremental_line("t", at(11), old, done), since=9),
         observed(incremental_line("t", at(50), old, None), since=0),
+        observed(incremental_line("edge", at(9), item("edge", "PENDING"), ended), since=0),
+        observed(incremental_line("edge", at(50), item("edge", "PENDING"), None), since=9),
     )
-    assert outcomes(found) == {"tie": "taken", "t": "succeeded"}
-    assert (told(found)["replaced"], told(found)["tasks"]["created"]) == (4, 2)
+    assert outcomes(found) == {"tie": "taken", "t": "succeeded", "edge": "succeeded"}
+    assert (told(found)["replaced"], told(found)["tasks"]["created"]) == (4, 3)
+
+
+def test_of_no_observation_there_is_no_task():
+    nothing = observed(full_line(item("t", "PENDING")), full=60).observations.slice(0, 0)
+    assert tasks.judge(tasks.merge(nothing), as_of=AS_OF).num_rows == 0
 
 
 def test_an_id_that_was_used_again_is_its_latest_task():
@@ -129,11 +139,12 @@ def test_what_happens_at_the_very_moment_of_the_report_has_happened():
         item("retries", "PENDING", firstTakenAt=5, takenAt=5, expiresAt=30),
         item("done", "SUCCESS", firstTakenAt=5, takenAt=5, finishedAt=30),
         item("claimed", "SUCCESS", firstTakenAt=30, takenAt=30, finishedAt=50),
+        item("arrives", "PENDING", enqueuedAt=30),
     )
     seen = observed(*map(full_line, there), full=60)
     now, before = judged(seen, as_of=30), judged(seen, as_of=29.999999)
     known = {"waits": "shed", "retries": "taken", "done": "succeeded", "claimed": "taken"}
-    assert outcomes(now) == known
+    assert outcomes(now) == known | {"arrives": "waiting"}
     known = {"waits": "waiting", "retries": "taken", "done": "taken", "claimed": "waiting"}
     assert outcomes(before) == known
     assert by_task(now, "shed_at")["waits"] == by_task(now, "left_at")["waits"] == at(30)
@@ -143,10 +154,24 @@ def test_what_happens_at_the_very_moment_of_the_report_has_happened():
         assert outcomes(judged(*exports, as_of=29.999999))["waits"] == "waiting"
 
 
+def test_what_an_export_saw_a_microsecond_after_the_report_has_not_happened():
+    taken = item("t", "TAKEN", firstTakenAt=30, takenAt=30)
+    there = observed(full_line(taken), full=30)
+    gone = observed(incremental_line("t", at(40), taken, None), since=30.000001)
+    for seen in (there, gone):
+        assert outcomes(judged(seen, as_of=30)) == {"t": "taken"}
+        assert outcomes(judged(seen, as_of=29.999999)) == {"t": "waiting"}
+
+
 def test_what_an_operator_deletes_before_its_deadline_is_shed_when_it_is_deleted():
     waits = item("waits", "PENDING", expiresAt=600)
     found = judged(observed(incremental_line("waits", at(40), waits, None), since=35), as_of=60)
     assert (outcomes(found), by_task(found, "shed_at")) == ({"waits": "shed"}, {"waits": at(40)})
+    window = observed(incremental_line("waits", at(40), waits, None), since=35)
+    assert outcomes(judged(window, as_of=40)) == {"waits": "shed"}
+    assert outcomes(judged(window, as_of=39.999999)) == {"waits": "waiting"}
+    still_there = observed(full_line(waits), full=40)  # and deleted in that microsecond
+    assert outcomes(judged(still_there, window, as_of=60)) == {"waits": "shed"}
 
 
 def test_sheddings_are_told_with_the_time_in_which_most_were_shed():
@@ -244,8 +269,35 @@ def test_rates_are_of_the_time_that_is_covered_and_a_bucket_is_now_once_half_of_
     now, earlier = forecast(110), forecast(89)
     assert (now["from"], now["to"], now["arrivals_per_second"]) == (iso(60), iso(110), 6e6 / 50)
     assert (earlier["from"], earlier["to"]) == (iso(20), iso(60))
+    nothing = forecast(20)
+    assert (nothing["from"], nothing["to"], nothing["arrivals_per_second"]) == (*[iso(20)] * 2, 0)
     points = series.over_time(found, Span(size=60, start=20, as_of=110), width=1)
     assert [point["arrivals"] for point in points] == [2e6 / 40, 6e6 / 50]
+
+
+def test_a_point_of_a_chart_has_rates_if_half_of_it_is_covered_and_one_alone_has_them_always():
+    happened = {"arrivals": [2, 3, 1, 1], "first_claims": [0, 2, 0, 1], "succeeded": [0, 1, 0, 1]}
+    happened |= {"arrivals_shed": [1, 1, 0, 0], "shed": [0, 1, 1, 0], LEFT: [0, 3, 1, 1]}
+    flows = {name: np.array(happened.get(name, [0] * 4)) for name in (*FLOWS, LEFT)}
+    found = Buckets(flows=flows, oldest=np.array([at(12), NEVER, at(30), NEVER]))
+    span = Span(size=10 * SECOND, start=at(10), as_of=at(49))
+    rates = {
+        (0, 20): (2 / 10, 1 / 10, 0.0, 0.0),
+        (20, 40): (4 / 20, 1 / 20, 2 / 20, 2 / 20),
+        (40, 49): (None,) * 4,
+    }
+    lines = ((2, 0, 8.0), (2, 1, 10.0), (2, 1, None))
+    assert series.over_time(found, span, width=2) == [
+        {
+            "time": iso(at(begin)),
+            "until": iso(at(end)),
+            **dict(zip(series.RATES, its, strict=True)),
+            **dict(zip(("waiting", "claimed", "oldest_waiting_seconds"), line, strict=True)),
+        }
+        for ((begin, end), its), line in zip(rates.items(), lines, strict=True)
+    ]
+    (alone,) = series.over_time(found, span, width=360)
+    assert [alone[name] for name in series.RATES] == [n / 3_600 for n in (7, 2, 3, 2)]
 
 
 def test_a_failure_is_counted_by_the_type_of_its_error_or_what_there_is_of_it():

@@ -46,16 +46,20 @@ def test_without_keys_or_with_very_many_nothing_is_told():
     assert keys.build(keys.count(judged(observed(full_line(item("t", "TAKEN")), full=60)))) is None
     most = counted(*[(f"k{n}", "PENDING", None) for n in range(keys.MOST)])
     assert keys.build(keys.add([most])) is not None
-    assert keys.build(keys.add([counted(*QUIET), most])) is None
+    too_many = keys.add([counted(*QUIET), most])
+    assert keys.build(too_many) is None
+    assert keys.build(keys.add([too_many, counted(*QUIET)])) is None
     assert details.keys({"by_key": None}).rows == []
     assert details.spread_over_keys({"by_key": None}) is None
 
 
 def test_of_an_even_number_of_keys_the_median_is_the_lower_of_the_middle_two():
-    waits = {"a": 4, "b": 1, "c": 3, "d": 2}
-    found = keys.build(counted(*((key, "SUCCESS", wait) for key, wait in waits.items())))
-    assert found is not None
-    assert found["mean_wait_seconds"] == {"min": 1.0, "median": 2.0, "max": 4.0}
+    waits = {"a": 4, "b": 1, "c": 3, "d": 2, "e": 5}
+    for number, median in ((4, 2.0), (5, 3.0)):
+        rows: list[Row] = [(key, "SUCCESS", waits[key]) for key in sorted(waits)[:number]]
+        found = keys.build(counted(*rows))
+        assert found is not None
+        assert found["mean_wait_seconds"] == {"min": 1.0, "median": median, "max": float(number)}
     many = keys.build(counted(*((f"k{n:02}", "PENDING", None) for n in range(12))))
     assert many is not None
     assert [key["key"] for key in many["most_tasks"]] == [f"k{n:02}" for n in range(10)]

@@ -44,16 +44,20 @@ def test_a_broken_line_changes_nothing_about_the_others(*, full):
     mixed = [text for pair in zip(BROKEN, [*good, b"", b"  ", b"\r"], strict=True) for text in pair]
 
     among = lines.parse(_block(*mixed), full=full)
+    spaced = lines.parse(_block(b"", *good), full=full)
 
     assert [text.rstrip() for text in among.broken] == BROKEN
     assert among.table.to_pylist() == alone.table.select(among.table.column_names).to_pylist()
-    assert list(among.texts[: len(good)]) == list(alone.texts[: len(good)]) == good
+    for told in (among, alone, spaced):
+        assert list(told.texts[: len(good)]) == good
 
 
-@pytest.mark.parametrize("longest", [10, 17, 1_000])
-def test_a_line_of_any_length_is_told_apart_by_its_length_alone(longest):
-    """Wherever the chunks end that the file is read in."""
-    texts = [b"x" * length for length in (3, longest, longest + 1, 0, 5 * longest, 1, longest - 1)]
+@pytest.mark.parametrize("longest", [10, 17, 1_000, 10_000])
+@pytest.mark.parametrize("last", [-1, 1])
+def test_a_line_of_any_length_is_told_apart_by_its_length_alone(longest, last):
+    """Wherever the chunks end that the file is read in, and also without a newline at its end."""
+    lengths = (3, longest, longest + 1, 0, 5 * longest, 1, longest + last)
+    texts = [b"x" * length for length in lengths]
     stored = gzip.compress(b"\n".join(texts))
     source = Digest(pa.PythonFile(io.BytesIO(stored), mode="r"))
 
@@ -62,10 +66,13 @@ def test_a_line_of_any_length_is_told_apart_by_its_length_alone(longest):
         if isinstance(block, LongLine):
             assert texts[len(told)].startswith(block.beginning)
             assert len(block.beginning) <= datafiles.KEPT_BYTES
+            assert block.length > longest
             told.append(b"x" * block.length)
         else:
             assert all(len(text) <= longest for text in block.splitlines())
             told += block.removesuffix(b"\n").split(b"\n")
 
     assert told == texts
-    assert source.rest() == hashlib.md5(stored, usedforsecurity=False).hexdigest()
+    unread = Digest(pa.PythonFile(io.BytesIO(stored), mode="r"))
+    for digest in (source, unread):
+        assert digest.rest() == hashlib.md5(stored, usedforsecurity=False).hexdigest()

@@ -16,6 +16,7 @@ from lifoq_analytics.passes import Plan, Record
 from lifoq_analytics.reading import exports, sources
 from lifoq_analytics.reading.exports import DataFile, Export, Kind
 from lifoq_analytics.reading.images import Origin
+from lifoq_analytics.reading.intake import Stretch
 from lifoq_analytics.reading.sources import Source
 from tests.analytics.exportfiles import Exporter, full_line
 from tests.analytics.items import at, item, observed
@@ -60,6 +61,9 @@ def test_exports_are_told_whole_as_their_manifests_say_in_the_order_of_their_tim
         files=(file,),
     )
     assert later.table_name == "Tasks"
+    assert Stretch.of(found) == Stretch(start=at(60), end=at(60), full=True)
+    window_of_cell = Stretch(start=at(60), end=at(120), full=False, cell="Tasks")
+    assert Stretch.of(later, cells=True) == window_of_cell
     there, missing = sources.of_exports([found, later], cells=True)
     origin = Origin(file=str(written), full_at=None, window_from=at(60), cell="Tasks")
     length = written.stat().st_size
@@ -77,7 +81,8 @@ def test_a_files_record_tells_its_lines_and_the_first_task_up_to_the_reports_mom
     ]
     Exporter(root=tmp_path).full([lines[n] for n in (0, 2, 1, 3)], at=at(90), files=2)
     there, _ = sources.of_exports(exports.find([str(tmp_path)]))
-    assert [source.origin and source.origin.full_at for source in there] == [at(90)] * 2
+    origins = [source.origin for source in there]
+    assert [(its.full_at, its.cell) for its in origins if its] == [(at(90), "")] * 2
 
     *pieces, (_, number) = passes._read(there, 3, as_of=at(60), longest_line=1_000)
 
@@ -102,6 +107,13 @@ def test_files_are_read_in_batches_of_about_one_length(lengths, batches):
     of = [Source(number=n, path="f", length=length) for n, length in enumerate(lengths)]
     told = passes._batches(of, 2)
     assert sorted([source.length for source in batch] for batch in told) == sorted(batches)
+
+
+def test_what_earlier_runs_left_is_numbered_below_nought():
+    left = [storage.File(path="a", size=7), storage.File(path="b", size=8)]
+    first, second = sources.of_state(left)
+    assert first == Source(number=-1, path="a", length=7)
+    assert second == Source(number=-2, path="b", length=8)
 
 
 def test_a_line_that_is_too_long_is_one_of_the_lines_that_a_manifest_promises(tmp_path):

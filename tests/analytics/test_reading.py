@@ -20,7 +20,7 @@ from lifoq_analytics.errors import (
     ReportError,
     SparkError,
 )
-from lifoq_analytics.reading import exports
+from lifoq_analytics.reading import exports, images
 from tests.analytics.exportfiles import Exporter, full_line, incremental_line, md5, write_data
 from tests.analytics.items import at, item, observed
 
@@ -55,6 +55,12 @@ def test_slots_of_keys_are_neither_tasks_nor_damage():
         observed(incremental_line("t1", at(61), None, TASK), freed, b"{broken", since=60),
     ):
         assert (seen.observations.num_rows, seen.bad_lines.num_rows) == (1, 1)
+
+
+def test_a_line_that_shows_no_task_is_set_aside_though_no_other_is_wrong():
+    seen = observed(*_tasks(1), {"other": {}}, full=60)
+    assert (seen.observations["task_id"].to_pylist(), seen.bad_lines.num_rows) == (["t1"], 1)
+    assert observed(*_tasks(1), full=60).bad_lines == images.BAD_LINE.empty_table()
 
 
 def test_bytes_that_are_no_text_cost_their_own_line_alone():

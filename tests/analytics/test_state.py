@@ -30,6 +30,14 @@ def state(tmp_path: Path) -> State:
     return state
 
 
+def test_several_runs_are_told_as_one():
+    told = Intake(stretches=(), files=1, rows=3, bad_rows=2, missing=("f is missing",))
+    together = Intake.together([YESTERDAY, TODAY, told])
+    stretches = (*YESTERDAY.stretches, *TODAY.stretches)
+    counts = {"files": 4, "rows": 10, "bad_rows": 2}
+    assert together == Intake(stretches=stretches, **counts, missing=("f is missing",))
+
+
 def test_a_run_over_the_same_window_that_dies_half_way_does_not_count(state):
     folder = state.begin(TODAY)
     assert state.intakes() == [YESTERDAY]

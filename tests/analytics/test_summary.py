@@ -188,6 +188,13 @@ def test_each_bucket_tells_what_happened_in_it_and_how_the_queue_stood_at_its_en
         ] == begins
         return {name: its for name, its in columns.items() if name != "bucket_start" and any(its)}
 
+    in_order = stays.sort_by([("task_type", "ascending"), ("first", "ascending")])
+    assert in_order.to_pydict() == {
+        "task_type": ["mail", "mail", "sms"],
+        "first": [0, 2, 1],
+        "beyond": [2, 3, 2],
+        "oldest": [at(0), at(30), at(20)],
+    }  # others of the same type were put before the lost one left
     assert told(buckets.total(flows, stays, span).table(span)) == {
         "arrivals": [6, 2, 0],
         "arrivals_shed": [2, 0, 0],
@@ -221,6 +228,8 @@ def test_each_bucket_tells_what_happened_in_it_and_how_the_queue_stood_at_its_en
             "oldest_waiting_seconds": [None, 20.0, None],
         },
     }
+    never_waits = dict(buckets.by_type(flows, in_order.slice(0, 1), span))["sms"]
+    assert never_waits.oldest.tolist() == [NEVER] * 3
 
 
 @pytest.mark.parametrize(
@@ -229,6 +238,8 @@ def test_each_bucket_tells_what_happened_in_it_and_how_the_queue_stood_at_its_en
         (600, 300, 7, None, 300 * 60.0),
         (300, 600, 7, 7 / 5, 0.0),
         (300, 300, 7, None, 0.0),
+        (0, 300, 7, 7 / 5, 0.0),
+        (300, 0, 7, None, 300 * 60.0),
         (600, 300, 0, 0.0, 0.0),
     ],
 )

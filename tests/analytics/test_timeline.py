@@ -50,6 +50,8 @@ def test_the_stretches_of_which_a_tenth_was_shed_are_overload_which_may_go_on():
     assert _overloads(known) == [(0.4, 0.8)]
     past = [0, 5, 5, 0, 0, 0, 0, 0, 0, 0]
     assert _overloads(past, shed_per_hour=9) == [(0.1, 0.3)]
+    two_deadlines_ago = [0, 0, 0, 0, 0, 5, 0, 0, 0, 0]
+    assert _overloads(two_deadlines_ago, shed_per_hour=9) == [(0.5, 0.6)]
 
 
 def test_two_places_are_a_line_and_one_alone_is_a_dot():
@@ -66,7 +68,9 @@ def test_deadlines_that_are_nearly_one_are_a_line_others_are_two_and_so_is_the_a
 
     assert levels(None, None) == []
     assert levels(3.2, 4.2) == [(3, "deadline")]
+    assert levels(3.2, 4.3) == [(4.3, "longest deadline"), (3.2, "shortest deadline")]
     assert levels(60.5, 66) == [(60, "deadline")]
+    assert levels(20, 22) == [(20, "deadline")]
     assert levels(60, 67, 62) == [
         (67, "longest deadline"),
         (62, "alarm"),
@@ -75,22 +79,23 @@ def test_deadlines_that_are_nearly_one_are_a_line_others_are_two_and_so_is_the_a
 
 
 def test_words_stand_before_their_mark_where_there_is_more_room():
-    for place, extent in ((0.1, (0.0825, 0.245)), (0.9, (0.755, 0.9175))):
+    extents = ((0.1, (0.0825, 0.245)), (0.55, (0.5325, 0.695)), (0.9, (0.755, 0.9175)))
+    for place, extent in extents:
         assert timeline._extent(place, "20:00:00 paused") == pytest.approx(extent)
 
 
 def test_of_marks_that_are_close_every_second_number_stands_below():
-    seconds = (1, 2, 3, 40, 50)
+    seconds = (1, 8, 9, 10, 40, 45)
     events = [{"at": iso(second * SECOND), "name": "paused"} for second in seconds]
     answers = {"backlog": {"max": 0, "max_at": None}, "shed_at": {"first": None, "last": None}}
     marks = timeline._marks(answers, events, HUNDRED, say=str)
-    assert [mark.few_row for mark in marks] == [0, 1, 0, 0, 0]
+    assert [mark.few_row for mark in marks] == [0, 0, 1, 0, 0, 1]
 
 
 @pytest.mark.parametrize(("most", "last"), [(1, 10), (2, 70)])
 def test_what_happens_to_the_queue_is_marked_in_its_order_where_it_is_more_than_nothing(most, last):
     answers = {
-        "backlog": {"max": most, "max_at": iso(60 * SECOND)},
+        "backlog": {"max": most, "max_at": iso(55 * SECOND)},
         "shed_at": {"first": iso(10 * SECOND), "last": iso(last * SECOND)},
     }
     outside = [{"at": iso(second * SECOND), "name": "outside"} for second in (-1, 101)]
@@ -98,7 +103,7 @@ def test_what_happens_to_the_queue_is_marked_in_its_order_where_it_is_more_than_
     told = [(mark.number, mark.at, mark.told, mark.name, mark.is_before) for mark in marks]
     first = (1, 0.1, "10", "the first task is shed", False)
     waits = "most wait: 2"
-    more = [(2, 0.6, "00", waits, True), (3, 0.7, "10", "the last task is shed", True)]
+    more = [(2, 0.55, "55", waits, False), (3, 0.7, "10", "the last task is shed", True)]
     assert told == [first, *(more if most > 1 else [])]
 
 
@@ -108,6 +113,8 @@ def test_each_mark_stands_in_a_row_where_its_words_touch_no_others():
     places = (0.1, 0.12, 0.5, 0.9, 0.91, 0.99)
     rows = [timeline._free_row(taken, timeline._extent(place, words)) for place in places]
     assert rows == [0, 1, 0, 0, 1, 2]
+    for touching in ((0.25, 0.375), (0.5, 0.75)):
+        assert timeline._free_row([[(0.375, 0.5)]], touching) == 1
     for row in taken:
         ordered = sorted(row)
         assert all(end < begin for (_, end), (begin, _) in pairwise(ordered))

@@ -21,7 +21,13 @@ def test_a_duration_is_told_in_the_unit_that_fits_and_a_share_is_never_rounded_t
     for share, said in (
         (None, "–"),
         (0.00004, "under 0.01 %"),
+        (0.0001, "0.01 %"),
+        (0.0004, "0.04 %"),
+        (0.01, "1 %"),
+        (0.099, "9.9 %"),
+        (0.101, "10 %"),
         (0.998, "99.8 %"),
+        (0.9999, "99.99 %"),
         (0.99999, "over 99.99 %"),
     ):
         assert _plain(words.share(share)) == said
@@ -32,6 +38,7 @@ def test_rates_are_told_for_a_time_in_which_something_happens():
     assert words.per(1).rate(1) == "1/s"
     assert words.per(0.5).rate(0.5) == "30/min"
     assert words.per(0.001).rate(0.001) == "3.6/h"
+    assert words.per(0.0001).rate(0.0001) == "0.36/h"
     assert words.per(0).rate(0) == "0/s"
 
 
@@ -70,6 +77,10 @@ LONGEST = "The median wait was 85 ms, the longest 10 s"
             _answers(succeeded=96, failed=4),
             f"No task was shed. {LONGEST}. 4 % of those that ended failed.",
         ),
+        (
+            _answers(succeeded=99, failed=1),
+            f"No task was shed. {LONGEST}. 1 % of those that ended failed.",
+        ),
         (_answers(succeeded=996, failed=4), f"No task was shed. {LONGEST}."),
         (_answers(), "No task came in."),
         (
@@ -83,6 +94,14 @@ LONGEST = "The median wait was 85 ms, the longest 10 s"
         (
             _answers(shed=25, cancelled=1),
             "Nobody was served: 25 tasks were shed and 1 task was cancelled.",
+        ),
+        (
+            _answers(shed=1, waiting=1),
+            "Nobody was served: 1 task was shed and 1 task waits, the oldest for 10 s.",
+        ),
+        (
+            _answers(shed=1, waiting=1, backlog=0),
+            "Nobody was served: 1 task was shed and 1 task is not due yet.",
         ),
         (_answers(waiting=2, backlog=0), "Nobody was served: 2 tasks are not due yet."),
     ],

@@ -368,7 +368,17 @@ def test_a_pause_is_told_with_who_made_it():
     results = examined(get_function_concurrency=paused, get_item=item)
     (finding,) = [one for result in results for one in result.findings]
     assert "by lifoq smoke (ada@laptop, process 7)" in finding.wrong
-    assert "was paused 2 min ago by" in made.told("tasks", now=120_000_000)
+
+
+@pytest.mark.parametrize(("now", "ago"), [(180_000_000, "2 min"), (59_000_000, "0 ms")])
+def test_a_pause_that_is_meant_is_told_apart_from_one_that_ends_by_itself(now, ago):
+    """Also where the other machine's clock is ahead."""
+    meant = PauseNote(by="lifoq pause", who="ada@laptop", at=60_000_000)
+    said = f"tasks was paused {ago} ago by lifoq pause (ada@laptop)"
+    remedy = "lifoq resume --queue tasks"
+    assert meant.told("tasks", now=now) == f"{said}; to go on: {remedy}"
+    ends = f"{said}, which resumes it when it ends; if it runs no more: {remedy}"
+    assert replace(meant, passing=True).told("tasks", now=now) == ends
 
 
 def test_a_person_reads_what_is_wrong_what_it_means_what_mends_it_and_what_was_not_checked(

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from lifoq.errors import Cancelled, DamagedTask, LeaseLost, NotClaimed, TaskNotFound, WrongStatus
-from lifoq.health import open_tasks_of_worker_groups, statistics
+from lifoq.health import open_tasks_of_worker_groups, statistics, sweep_note
 from lifoq.health.statistics import measure
 from lifoq.items.attempt_history import Ended, PastAttempt
 from lifoq.items.change import AtMost, Change, ConditionFailed, GreaterThan
@@ -593,6 +593,31 @@ def test_ages_count_from_when_a_task_entered_the_queue_behind_whatever_page_it_s
     assert open_tasks_of_worker_groups.measure(store, frozenset({"b"})).oldest_waiting_seconds == 0
 
 
+def test_open_tasks_of_a_group_wait_or_are_held_and_are_of_its_types(store, host):
+    def told(task_type: str, **narrowed: int) -> tuple[int, float]:
+        types = frozenset({task_type})
+        found = open_tasks_of_worker_groups.measure(store, types, **narrowed)
+        return found.number, found.oldest_waiting_seconds
+
+    put(store, "waits")
+    assert told("a") == (1, 0.0)
+    put(store, "held")
+    claim(store, "held")
+    host.advance(3)
+    for _ in range(3):
+        store.put(NewTask(task_type="b"))
+    assert (told("a"), told("b"), told("c")) == ((2, 3.0), (3, 0.0), (0, 0.0))
+    store.cancel("held")
+    store.end_cancelled(store.get("held"))
+    assert told("a", cap=2) == (1, 3.0), "others are newer"
+
+
+def test_the_types_of_groups_are_written_in_order_and_read_again():
+    text = open_tasks_of_worker_groups.encode({"g": frozenset(("b", "a"))})
+    assert text == '{"g": ["a", "b"]}'
+    assert open_tasks_of_worker_groups.decode(text) == {"g": frozenset(("a", "b"))}
+
+
 @on_dynamodb_too
 def test_past_its_deadline_a_task_falls_back_and_is_counted_as_shed_all_the_same(store, host):
     put(store, "ahead", head_start=3_600)
@@ -618,6 +643,11 @@ def test_when_a_task_was_shed_last_is_told_by_the_newest_that_are_past_their_dea
         host.advance(10)
     host.advance(100)
     assert round(measure(store, now=store.now()).last_shed_seconds or 0) == 10
+    sweep_note.write(store, sweep_note.Note(shed=((store.now() - SECOND, 1),)))
+    assert round(measure(store, now=store.now()).last_shed_seconds or 0) == 1
+    for n in range(2):
+        put(store, f"waits {n}")
+    assert measure(store, now=store.now()).last_shed_seconds is None, "too many wait before them"
 
 
 @on_dynamodb_too

@@ -230,6 +230,8 @@ def test_what_costs_most_is_said_first_and_the_others_behind_it(titles, found):
 def test_the_headline_has_the_words_of_all_that_holds():
     idle = "No task waits, and none is in work."
     assert headline(facts().stats) == Headline(state=State.IDLE, title="Idle", sentence=idle)
+    assert headline(facts(live=1).stats).state is State.KEEPING_UP
+    assert State.BEHIND.sentence == "Falling behind: tasks come near their deadline."
     assert headline(facts(failed_lately=1, live=1, **MISTYPED).stats, paused=True) == Headline(
         state=State.PAUSED,
         title="Paused",
@@ -254,4 +256,6 @@ def test_types_without_a_worker_are_named_as_far_as_a_sentence_bears():
     assert without_worker(types[:1]) == "No worker is known for the type a."
     assert without_worker(types[:2]) == "No worker is known for the types a and b."
     assert MOST_NAMED == 3
+    assert without_worker(types[:3]) == "No worker is known for the types a, b and c."
+    assert without_worker(types[:4]) == "No worker is known for the types a, b, c and others."
     assert without_worker(types) == "No worker is known for the types a, b, c and others."

@@ -13,7 +13,7 @@ from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 
 
-def test_starts_are_kept_for_a_week_and_beside_a_sweep_only_its_note_tells_what_was_shed():
+def test_notes_are_kept_for_a_week_and_beside_a_sweep_only_its_note_tells_what_was_shed():
     host = ManualHost()
     store = Store(MemoryTable(), lifetimes=Lifetimes(deadline=10, shed_at_deadline=True), host=host)
     nothing = pressure.Pressure(shed_share=0.0, starts_per_second=None, wait_seconds=None)
@@ -24,6 +24,7 @@ def test_starts_are_kept_for_a_week_and_beside_a_sweep_only_its_note_tells_what_
     store.put(NewTask(task_type="a"))
     host.advance(11)  # the task lies there until the next sweep
     sweep_note.write(store, sweep_note.Note(shed=((host.now(), 30),)))
+    assert store.table.get(sweep_note.NOTE)["ttl"] == host.now() // 1_000_000 + 7 * 86_400
     told = pressure.measure(store, now=host.now())
     assert (told.starts_per_second, told.wait_seconds) == (0.5, None)
     assert told.shed_share == pytest.approx(0.1 / 0.6)
@@ -55,6 +56,24 @@ def test_what_ttl_has_not_deleted_counts_for_a_minute_beside_what_a_sweep_has(se
     shed += 0.1
     told = pressure.measure(store, now=host.now())
     assert told.shed_share == pytest.approx(shed / (shed + 0.5))
+
+
+def test_of_a_flood_the_newest_that_were_shed_tell_how_many_are_shed_a_second(monkeypatch):
+    monkeypatch.setattr(pressure, "SAMPLE", 2)
+    host = ManualHost()
+    store = Store(MemoryTable(), lifetimes=Lifetimes(deadline=10), host=host)
+    pressure.note(store, pressure.Starts(seconds=20.0, number=10, wait=None), host=host)
+    for _ in range(4):
+        store.put(NewTask(task_type="a"))
+        host.advance(0.1)
+    host.advance(9.9)
+    told = pressure.measure(store, now=host.now())
+    assert told.shed_share == pytest.approx(20 / 20.5)
+
+
+def test_notes_tell_what_was_shed_after_a_moment():
+    note = sweep_note.Note(shed=((5, 1), (6, 2)))
+    assert note.shed_since(5) == ((6, 2),)
 
 
 def test_two_queues_have_the_share_of_all_that_was_started_or_shed_in_them():

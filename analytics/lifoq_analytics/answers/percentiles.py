@@ -53,7 +53,7 @@ def bins(values: Array) -> Array:
     that lie close to it.
     """
     size = np.abs(values).astype(np.float64).view(np.int64) >> (_MANTISSA_BITS - _BITS)
-    return np.where(values < 0, -size, size)
+    return np.asarray(np.sign(values) * size)
 
 
 def histogram(measures: Iterable[Measure]) -> pa.Table:
@@ -74,7 +74,7 @@ def ranks(histogram: pa.Table) -> pa.Table:
     ordered = histogram.sort_by([(name, "ascending") for name in _BIN])
     up_to, begins, ends = _running(ordered, ("measure", "group"))
     before = np.append(0, up_to)[begins]
-    whole = np.append(0, up_to)[ends] - before
+    whole = up_to[ends - 1] - before
     found = []
     for percent in PERCENTS:
         rank = -(-whole * percent // 100)

@@ -49,8 +49,7 @@ def share(part: float | None) -> str:
         return _with("under 0.01", "%")
     if percent > _ALL - _HUNDREDTH:
         return _with("over 99.99", "%")
-    fine = percent if percent >= _BARE else percent * _BARE
-    digits = 0 if fine is percent else 1
+    digits = 0 if percent >= _BARE else 1
     while float(f"{percent:.{digits}f}") in (0, _ALL):
         digits += 1
     return _with(f"{percent:.{digits}f}".removesuffix(".0"), "%")
