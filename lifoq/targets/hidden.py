@@ -50,11 +50,8 @@ class _View:
     origins: Sequence[int]
     """The place in the original at which each character begins, and the end."""
 
-    def resolved(
-        self, escape: re.Pattern[str], plain: Callable[[re.Match[str]], str]
-    ) -> "_View | None":
-        """Return the view behind these escapes, each of which is one character; None if there are
-        none."""
+    def resolved(self, escape: re.Pattern[str], plain: Callable[[re.Match[str]], str]) -> "_View":
+        """Return the view behind these escapes, each of which is one character."""
         parts: list[str] = []
         origins: list[int] = []
         done = 0
@@ -64,8 +61,6 @@ class _View:
                 parts += [self.text[done : found.start()], character]
                 origins += self.origins[done : found.start() + 1]
                 done = found.end()
-        if not parts:
-            return None
         return _View("".join((*parts, self.text[done:])), [*origins, *self.origins[done:]])
 
 
@@ -100,8 +95,6 @@ class Hidden:
         """Return a JSON value without them, names of fields and numbers included."""
         if not self._needles:
             return value
-        if isinstance(value, str):
-            return self.text(value)
         if isinstance(value, list):
             return [self.value(one) for one in value]
         if isinstance(value, dict):
@@ -139,9 +132,7 @@ def _base64(word: str) -> Iterator[str]:
         first = (before * 8 + 5) // 6
         last = (before + len(content)) * 8 // 6
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
-            text = encode(b"\0" * before + content).decode()[first:last]
-            if len(text) >= SHORTEST_BASE64:
-                yield text
+            yield encode(b"\0" * before + content).decode()[first:last]
 
 
 def _views(text: str) -> list[_View]:
@@ -157,7 +148,7 @@ def _views(text: str) -> list[_View]:
         )
         layer = []
         for view in behind:
-            if view is not None and view.text not in seen:
+            if view.text not in seen:
                 seen.add(view.text)
                 layer.append(view)
         found = [*found, *layer]

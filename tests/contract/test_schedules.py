@@ -348,15 +348,16 @@ def test_schedules_are_listed_page_by_page(in_moto):
     assert {one.name for one in in_moto.schedules.list()} == {"a", "b", "c"}
 
 
+@pytest.mark.parametrize("told", ["[]", "text"])
 def test_a_schedule_that_this_library_has_not_made_is_named_and_replaced_by_a_put(
-    in_moto, target, moto_endpoint
+    in_moto, target, moto_endpoint, told
 ):
     scheduler_of(moto_endpoint).create_schedule(
         Name="foreign",
         GroupName=target.group,
         ScheduleExpression="rate(1 hour)",
         FlexibleTimeWindow={"Mode": "OFF"},
-        Target={"Arn": target.function, "RoleArn": target.role, "Input": "[]"},
+        Target={"Arn": target.function, "RoleArn": target.role, "Input": told},
     )
     with pytest.raises(QueueMisconfigured, match="schedule 'foreign' is none that lifoq has made"):
         in_moto.schedules.list()

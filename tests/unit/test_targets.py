@@ -183,6 +183,27 @@ def test_a_part_that_is_too_short_to_tell_anything_stays():
     assert Hidden([VALUE]).text(f"It is {TOKEN[3:10]}.") == f"It is {TOKEN[3:10]}."
 
 
+@pytest.mark.parametrize(
+    ("secret", "text", "left"),
+    [
+        ("sk_live_51H", "Hsk_live_51H", "H…"),  # one letter more than the secret, at each end
+        ("sk_live_51H", "k_live_51Hs", "…s"),
+        ("sk_live_51H", "&nvlt; sk_live_51H, &nvlt;", "&nvlt; …, &nvlt;"),  # of two characters
+        ("sänger ü", "sänger ü", "…"),
+        ("sänger ü", "sänger ü".encode().decode("latin-1"), "…"),
+        ("Basic no_base64", "no_base64", "…"),
+        ("7", "7 of 17", "… of 1…"),
+    ],
+)
+def test_a_secret_is_hidden_whatever_is_beside_it_and_in_the_bytes_of_utf_8(secret, text, left):
+    hidden = Hidden([secret])
+    assert (hidden.text(text), hidden.value([text])) == (left, [left])
+
+
+def test_a_truth_value_and_null_are_no_secret():
+    assert Hidden(["None", "True"]).value([None, True, "True"]) == [None, True, "…"]
+
+
 def test_what_is_hidden_is_hidden_before_an_answer_is_cut(downstream):
     downstream.status, downstream.body = 500, b"x" * 194 + VALUE.encode()
     with pytest.raises(Retry) as raised:
@@ -403,6 +424,7 @@ def test_a_function_that_fails_is_an_error_of_its_kind(answered, error, says):
         ({"url": "ftp://shop.example"}, "must begin with https://"),
         ({"url": "http://shop.example"}, "is sent in the clear: use https"),
         ({"url": "https://me:secret@shop.example"}, "secret_headers"),
+        ({"url": "https://me@shop.example"}, "secret_headers"),
         ({"url": "https://shop.example/#top"}, "remove it"),
         ({"url": "https://shop.example/a b"}, "%20"),
         ({"url": "https://shop.example:port/"}, "is no URL"),
@@ -414,7 +436,7 @@ def test_a_function_that_fails_is_an_error_of_its_kind(answered, error, says):
         ({"timeout": 0}, "timeout=0: must be a number of seconds above 0"),
         ({"retry_statuses": (200,)}, "must be from 400 to 599"),
         ({"retry_statuses": (429,)}, "is Busy always"),
-        ({"answer_bytes": 10**6}, "262,144 at the most"),
+        ({"answer_bytes": 262_145}, "262,144 at the most"),
         ({"allowed_networks": ("10.0.0.1/8",)}, "is no network such as 10.1.0.0/16"),
         ({"max_attempts": 0}, "max_attempts=0"),
     ],
@@ -422,6 +444,7 @@ def test_a_function_that_fails_is_an_error_of_its_kind(answered, error, says):
 def test_a_target_that_cannot_work_is_refused_with_a_sentence(settings, sentence):
     with pytest.raises(InvalidInput, match=sentence):
         HttpsTarget(**{"url": "https://shop.example", **settings})
+    assert HttpsTarget(url="https://shop.example", answer_bytes=262_144)
 
 
 @pytest.mark.parametrize(
