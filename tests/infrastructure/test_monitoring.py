@@ -69,7 +69,7 @@ def test_that_no_sweep_comes_rings_where_there_have_been_sweeps(prod):
 def test_an_alarm_leads_to_the_runbooks_own_address_where_that_is_given():
     def board(runbook: str) -> AlarmBoard:
         stack = cdk.Stack(new_app(**{"lifoq:runbook": runbook}), "stack")
-        return AlarmBoard(stack, "Alarms", topic=sns.Topic(stack, "Topic"))
+        return AlarmBoard(stack, "Alarms", topic=sns.Topic(stack, "Topic"), detailed=False)
 
     told = board("https://docs.example.com/runbook/")
     told.add_dead_letter_alarm(sqs.Queue(told, "Queue"))
