@@ -192,6 +192,8 @@ def test_one_dashboard_shows_a_line_for_each_queue_and_two_of_them_do_not_collid
         places = re.findall(r'"width":(\d+),"height":\d+,"x":(\d+),"y":(\d+)', body)
         assert [(int(width), int(x)) for width, x, _ in places] == [(8, 0), (8, 8), (8, 16)] * 4
         assert body.count('"yAxis":{"left":{"min":0}}') == 12, "a difference would look larger"
+        assert body.count('"period":60') == 12
+        assert '"start":"-PT3H"' in body
 
 
 def test_the_dashboards_top_row_answers_whether_fresh_work_is_done(everything):

@@ -285,7 +285,7 @@ def test_each_end_is_told_and_hardly_anything_else_invokes_what_tells(everything
 
 def test_where_step_functions_alone_are_answered_tasks_without_a_token_invoke_nothing():
     events = TaskEvents(topic=False, step_functions=True)
-    assert not events.all_shed_at_deadline
+    assert (events.all_shed_at_deadline, TaskEvents().all_shed_at_deadline) == (False, True)
     deployment = synthesized(a_stage(events=events))
     for way in (one() for one in WAYS):
         for one, _ in way.ends:
