@@ -92,6 +92,12 @@ def test_the_table_is_the_one_that_the_schema_defines(prod):
     assert written["AttributeDefinitions"] == defined["AttributeDefinitions"]
 
 
+def test_a_synthesis_warns_of_nothing(everything, prod, dev):
+    for one in (everything, prod, dev):
+        report = json.loads((one.assembly / "validation-report.json").read_text())
+        assert not [each for plugin in report["pluginReports"] for each in plugin["violations"]]
+
+
 # Names
 
 PHYSICAL_NAMES = {
