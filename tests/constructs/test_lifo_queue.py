@@ -646,10 +646,12 @@ def test_schedules_are_granted_where_there_are_some_and_in_their_account(applica
 
 
 def test_two_queues_of_one_place_cannot_have_one_name(application):
-    """In Frankfurt there is another one."""
+    """In Frankfurt there is another one, and in another stage of the CDK's there may be one."""
     warehouse = cdk.Stack(application.app, "warehouse")
     with pytest.raises(InvalidInput, match=r"queue_name='thumbnails': is the name of another q"):
         LifoQueue(warehouse, "Queue", tasks=TASKS, queue_name="thumbnails")
+    beta = cdk.Stack(cdk.Stage(application.app, "Beta"), "pictures")
+    assert LifoQueue(beta, "Queue", tasks=TASKS, queue_name="thumbnails")
 
 
 def test_pyright_lets_in_what_cdk_makes():
