@@ -235,6 +235,7 @@ def test_saved_queries_are_there_for_each_stage(prod):
         assert len(one["Properties"]["LogGroupNames"]) == 3
         _, _, name = one["Properties"]["Name"].split("/")
         assert one["Properties"]["QueryString"].split("\n| ") == [*QUERIES[name]]
+    assert "sum(TasksClaimed), sum(TasksSucceeded), " in QUERIES["runs of the processor"][1]
 
 
 def test_what_is_added_to_a_queue_is_on_the_dashboard_and_before_queries_and_doctor(everything):
