@@ -84,7 +84,7 @@ class AlarmBoard(Construct):
     """
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, topic: sns.ITopic, detailed: bool = False
+        self, scope: Construct, construct_id: str, *, topic: sns.ITopic, detailed: bool
     ) -> None:
         super().__init__(scope, construct_id)
         self.detailed = detailed
@@ -105,8 +105,8 @@ class AlarmBoard(Construct):
         minutes: int = 1,
         silence: cloudwatch.TreatMissingData = cloudwatch.TreatMissingData.NOT_BREACHING,
         section: str | None = None,
-    ) -> cloudwatch.Alarm:
-        """An alarm that rings when ``metric`` has been so for ``minutes`` in a row.
+    ) -> None:
+        """Add an alarm that rings when ``metric`` has been so for ``minutes`` in a row.
 
         A metric that is 0 is not sent. By NOT_BREACHING that is what silence means, but where
         periods are silent, CloudWatch looks for values a few periods further back. So an alarm may
@@ -133,7 +133,6 @@ class AlarmBoard(Construct):
             # that has just been deployed rings nobody.
             alarm.add_insufficient_data_action(self._action)
         self.names.append(alarm.alarm_name)
-        return alarm
 
     def add_composite(self, name: str, *, meaning: str, rule: cloudwatch.IAlarmRule) -> None:
         """Add an alarm that rings by the states of others, which tell nobody themselves."""
@@ -174,7 +173,7 @@ class AlarmBoard(Construct):
         self.add(
             "FunctionErrors",
             meaning="A function failed or timed out.",
-            metric=total("errors", *(f.metric_errors(period=MINUTE) for f in functions)),
+            metric=total("errors", *(f.metric_errors() for f in functions)),
             threshold=0,
         )
 
@@ -195,7 +194,7 @@ class AlarmBoard(Construct):
             metric=total(
                 "dropped",
                 *(
-                    f.metric("AsyncEventsDropped", period=MINUTE, statistic=cloudwatch.Stats.SUM)
+                    f.metric("AsyncEventsDropped", statistic=cloudwatch.Stats.SUM)
                     for f in functions
                 ),
             ),
@@ -207,7 +206,7 @@ class AlarmBoard(Construct):
         self.add(
             "Throttles",
             meaning="The account's concurrency is used up.",
-            metric=total("throttles", *(f.metric_throttles(period=MINUTE) for f in functions)),
+            metric=total("throttles", *(f.metric_throttles() for f in functions)),
             threshold=0,
             minutes=3,
         )

@@ -104,7 +104,7 @@ def refused(table: dynamodb.ITable, operation: str) -> cloudwatch.Metric:
 
 
 def total(label: str, *metrics: cloudwatch.IMetric) -> cloudwatch.MathExpression:
-    """The sum; a metric that is silent counts as nothing."""
+    """The sum, by the minute; a metric that is silent counts as nothing."""
     return cloudwatch.MathExpression(
         expression=" + ".join(f"FILL(m{number}, 0)" for number in range(len(metrics))),
         using_metrics={f"m{number}": metric for number, metric in enumerate(metrics)},

@@ -14,7 +14,7 @@ from lifoq_cdk.dead_letters import DeadLetters
 from lifoq_cdk.export_machine import FULL, INCREMENTAL, ExportMachine
 from lifoq_cdk.findings import accept, accept_wildcard, allow
 from lifoq_cdk.limits import EXPORT_WINDOW_MINUTES, VENDED_LOGS
-from lifoq_cdk.metrics import MINUTE, total
+from lifoq_cdk.metrics import total
 from lifoq_cdk.queue import LifoQueue
 from lifoq_cdk.schedule import Invocation, service_role
 from lifoq_cdk.spark_job import FILES, SparkJob
@@ -77,7 +77,7 @@ class QueueReports(Construct):
             metric=total(
                 "failed",
                 *(
-                    metric(period=MINUTE)
+                    metric()
                     for metric in (
                         self.machine.metric_failed,
                         self.machine.metric_timed_out,

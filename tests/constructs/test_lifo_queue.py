@@ -1,5 +1,6 @@
 """The resources that the constructs put into the template of somebody's own stack."""
 
+import hashlib
 import json
 import math
 import re
@@ -22,6 +23,7 @@ from constructs import Construct
 from lifoq import Backoff, Lifetimes, WorkerSettings
 from lifoq.environment import Environment
 from lifoq.errors import InvalidInput
+from lifoq.items.change import MOST_VALUES
 from lifoq.items.lifetimes import KEPT_DAYS
 from lifoq.metrics import Metric
 from lifoq.targets import configured
@@ -160,7 +162,10 @@ class Application:
             deadline=MINUTES(5),
         )
         recurring = [RECURRING(if_exists="replace"), nightly]
-        QueueGenerator(self.stack, "Generator", queue=self.small, recurring=recurring)
+        once = AsyncInvocation(max_event_age=MINUTES(9), retry_attempts=1)
+        QueueGenerator(
+            self.stack, "Generator", queue=self.small, recurring=recurring, asynchronous=once
+        )
         for name, retention in KEPT.items():
             QueueState(self.stack, name, large_payload_retention=retention, **REPORTS_KEPT)
         self.template = template_of(self.stack)
@@ -202,12 +207,19 @@ def template(application) -> dict[str, Any]:
     return application.template
 
 
-def test_a_queue_needs_nothing_but_a_folder_of_task_code(template):
-    told = own_functions(template, "Small")["process_tasks"]["Environment"]["Variables"]
+def test_a_queue_needs_nothing_but_a_folder_of_task_code(application, template):
+    """Its package has the name of what is in it, so that it is not deployed again unchanged."""
+    processor = own_functions(template, "Small")["process_tasks"]
+    digest = application.small.tasks.package().digest
+    assert processor["Code"]["S3Key"] == f"{hashlib.sha256(digest.encode()).hexdigest()}.zip"
+    told = processor["Environment"]["Variables"]
     environment = Environment({name: str(value) for name, value in told.items()})
     assert environment.worker() == WorkerSettings()
     assert environment.lifetimes() == Lifetimes()
     assert environment.tasks == "thumbnails"
+    (table,) = resources(template, "AWS::DynamoDB::Table", "Small")
+    assert not table["DeletionProtectionEnabled"]
+    assert processor["MemorySize"] == 512
 
 
 def test_the_code_of_a_function_of_ones_own_is_packaged_with_the_library(tmp_path):
@@ -404,7 +416,9 @@ MANY = [
 ]
 MINUTES, SECONDS = cdk.Duration.minutes, cdk.Duration.seconds
 HALVES = cdk.Duration.millis(5500)
-UNKNOWN = SECONDS(cdk.Token.as_number({"Ref": "N"}))
+WINDOWS = "15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440"
+NUMBER = cdk.Token.as_number({"Ref": "N"})
+UNKNOWN = SECONDS(NUMBER)
 LOAD = partial(Load, task_type="a", tasks_per_second=5)
 BURST = partial(LOAD, profile="burst", peak_tasks_per_second=5, period=SECONDS(8))
 IMAGE = lambda_.Code.from_asset_image(".")
@@ -474,6 +488,7 @@ def test_a_load_is_told_with_its_shape_where_it_has_one():
     assert LOAD(payload=[1]).event() == {"taskType": "a", "payload": [1], "load": load}
     shape = {"profile": "burst", "peakTasksPerSecond": 5, "periodSeconds": 5.5}
     assert BURST(period=HALVES).event()["load"] == load | shape
+    assert LOAD().enabled
 
 
 def test_a_recurring_task_is_tried_for_as_long_as_it_may_wait_at_the_time_of_its_zone(template):
@@ -486,6 +501,9 @@ def test_a_recurring_task_is_tried_for_as_long_as_it_may_wait_at_the_time_of_its
         age = one["Target"]["RetryPolicy"]["MaximumEventAgeInSeconds"]
         assert (one["ScheduleExpression"], one["ScheduleExpressionTimezone"], age) == found
         assert one["State"] == "ENABLED"
+    (told,) = resources(template, "AWS::Lambda::EventInvokeConfig", "GeneratorCreateTasks")
+    assert (told["MaximumEventAgeInSeconds"], told["MaximumRetryAttempts"]) == (540, 1)
+    assert own_functions(template, "Generator")["create_tasks"]["Timeout"] == 30
 
 
 @pytest.mark.parametrize(
@@ -509,8 +527,8 @@ def test_a_recurring_task_is_tried_for_as_long_as_it_may_wait_at_the_time_of_its
         ),
         ({"queue_name": "a/b"}, "queue name.*letters"),
         (
-            {"kicks": AsyncInvocation(max_event_age=SECONDS(194), retry_attempts=1)},
-            "max_event_age.*raise it to at least 195 s",
+            {"kicks": AsyncInvocation(max_event_age=SECONDS(449), retry_attempts=2)},
+            "max_event_age.*too short for 2 retries.*raise it to at least 450 s",
         ),
         (
             {"targets": {"a": HttpsTarget(url="https://shop.example", timeout=61)}},
@@ -522,8 +540,16 @@ def test_a_recurring_task_is_tried_for_as_long_as_it_may_wait_at_the_time_of_its
             r"ProcessTasksFunction': .* takes 4,096 .* all NOTES \(",
         ),
         ({"queue_name": cdk.Aws.STACK_NAME}, "^queue_name='a token': is known only when"),
-        ({"in_flight": cdk.Token.as_number({"Ref": "N"})}, "^in_flight='a token': is known only"),
+        ({"in_flight": NUMBER}, "^in_flight='a token': is known only"),
         ({"deadline": UNKNOWN}, "^deadline='a token': is known"),
+        (
+            {"kicks": AsyncInvocation(max_event_age=UNKNOWN, retry_attempts=0)},
+            "^max_event_age='a token': is known",
+        ),
+        (
+            {"kicks": AsyncInvocation(max_event_age=MINUTES(9), retry_attempts=NUMBER)},
+            "^retry_attempts='a token': is known",
+        ),
     ],
 )
 def test_a_queue_that_could_not_work_is_refused(aside, settings, sentence):
@@ -533,7 +559,7 @@ def test_a_queue_that_could_not_work_is_refused(aside, settings, sentence):
 
 def test_what_just_fits_is_taken(aside):
     queue = LifoQueue(
-        aside,
+        Construct(aside, "A" * 150),
         "Queue",
         tasks=TASKS,
         deadline=MINUTES(1),
@@ -543,13 +569,13 @@ def test_what_just_fits_is_taken(aside):
         adaptive_threshold=cdk.Duration.millis(59_500),
         success_retention=SECONDS(30),
         failure_retention=SECONDS(30),
-        kicks=AsyncInvocation(max_event_age=SECONDS(960), retry_attempts=1),
+        kicks=AsyncInvocation(max_event_age=SECONDS(1980), retry_attempts=2),
         targets={"a": HttpsTarget(url="https://shop.example", timeout=60)},
     )
     fits = [RECURRING(deadline=MINUTES(1), head_start=MINUTES(1))]
     fits.append(RECURRING(name="b", deadline=HALVES))
     QueueGenerator(aside, "Generator", queue=queue, recurring=fits, load=BURST(seconds=60))
-    assert queue.sweep_minutes == 60
+    assert (len(queue.queue_name), queue.sweep_minutes) == (100, 60)
     assert (queue.worker.window, queue.worker.adaptive_threshold) == (825, 59.5)
 
 
@@ -559,6 +585,10 @@ def test_variables_are_taken_as_far_as_lambda_has_room_and_what_fills_it_is_name
         function.add_environment("NOTES", "x" * 4096)
     beyond = int(re.search("has ([0-9,]+) bytes", str(refused.value))[1].replace(",", "")) - 4096
     assert function.add_environment("NOTES", "x" * (4096 - beyond))
+    # A name that CloudFormation makes counts as 64 bytes.
+    assert function.add_environment("NOTES", cdk.Aws.STACK_NAME + "x" * (4032 - beyond))
+    with pytest.raises(InvalidInput, match="has 4,097 bytes"):
+        function.add_environment("NOTES", cdk.Aws.STACK_NAME + "x" * (4033 - beyond))
     three = r"all NOTES \([0-9,]+\)(, \w+ \([0-9,]+\)){2}$"
     with pytest.raises(InvalidInput, match=f"has 4,097 .* {three}"):
         function.add_environment("NOTES", "x" * (4097 - beyond))
@@ -570,20 +600,26 @@ def test_a_bucket_that_forgets_payloads_before_their_tasks_is_refused(aside):
     sentence = f"large_payload_retention='{days - 1} days': .* at least {days} days"
     with pytest.raises(InvalidInput, match=sentence):
         LifoQueue(aside, "Queue", tasks=TASKS, state=state)
+    with pytest.raises(InvalidInput, match="large_payload_retention='a token': is known"):
+        QueueState(aside, "Unknown", large_payload_retention=UNKNOWN)
 
 
 def test_what_does_not_go_with_the_queue_is_refused(aside):
     queue = LifoQueue(aside, "Queue", tasks=TASKS, deadline=MINUTES(60))
+    with pytest.raises(InvalidInput, match=f"are {MOST_VALUES + 1} task types, {MOST_VALUES} at"):
+        queue.leave_to("Cutters", [str(number) for number in range(MOST_VALUES + 1)])
     with pytest.raises(InvalidInput, match=r"takes 4,096 .* LIFOQ_WORKER"):
         queue.leave_to("Encoders", MANY)
     assert QueueReports(aside, "Reports", queue=queue, window=MINUTES(60))
     for seconds, refused in (
-        (2700, "window='45 minutes': must be minutes of 15, 20, 30, 60, 120"),
+        (2700, f"window='45 minutes': must be minutes of {WINDOWS}$"),
         (3630, "must be minutes of"),
         (7200, "window='2 hours': is longer than the deadline of 3600 s"),
     ):
         with pytest.raises(InvalidInput, match=refused):
             QueueReports(aside, f"Reports{seconds}", queue=queue, window=SECONDS(seconds))
+    with pytest.raises(InvalidInput, match="window='a token': is known only when"):
+        QueueReports(aside, "Unknown", queue=queue, window=UNKNOWN)
     ahead = RECURRING(head_start=MINUTES(61))
     assert ahead.event()["headStart"] == 3660
     with pytest.raises(InvalidInput, match=r"head_start=.*the queue's deadline of 3600"):
@@ -595,6 +631,12 @@ def test_what_does_not_go_with_the_queue_is_refused(aside):
         LifoQueue(aside, "Twice", tasks=TASKS, **given)
 
 
+def test_who_is_only_referenced_is_let_in_and_a_key_that_is_keeps_its_policy(aside):
+    key = kms.Key.from_key_arn(aside, "Key", "arn:aws:kms:eu-west-1:123456789012:key/a")
+    queue = LifoQueue(aside, "Queue", tasks=TASKS, encryption_key=key)
+    assert queue.grant_put(iam.ArnPrincipal("arn:aws:iam::210987654321:role/shop")).success
+
+
 def test_schedules_are_granted_where_there_are_some_and_in_their_account(application, aside):
     shop = function(aside, "Shop")
     with pytest.raises(InvalidInput, match=r"schedules=False: .* give schedules=True"):
@@ -604,10 +646,12 @@ def test_schedules_are_granted_where_there_are_some_and_in_their_account(applica
 
 
 def test_two_queues_of_one_place_cannot_have_one_name(application):
-    """In Frankfurt there is another one."""
+    """In Frankfurt there is another one, and in another stage of the CDK's there may be one."""
     warehouse = cdk.Stack(application.app, "warehouse")
     with pytest.raises(InvalidInput, match=r"queue_name='thumbnails': is the name of another q"):
         LifoQueue(warehouse, "Queue", tasks=TASKS, queue_name="thumbnails")
+    beta = cdk.Stack(cdk.Stage(application.app, "Beta"), "pictures")
+    assert LifoQueue(beta, "Queue", tasks=TASKS, queue_name="thumbnails")
 
 
 def test_pyright_lets_in_what_cdk_makes():

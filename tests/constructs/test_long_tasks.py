@@ -19,6 +19,7 @@ from lifoq_cdk import LifoQueue, LongTasks, WorkerScaling, worker_scaling
 from tests.constructs.application import HERE, app_in, resources, template_of
 
 Template = dict[str, Any]
+UNKNOWN = cdk.Duration.seconds(cdk.Token.as_number({"Ref": "N"}))
 IMAGE = ecs.ContainerImage.from_registry("public.ecr.aws/pictures/encoders")
 SCALING = WorkerScaling(
     max_workers=10,
@@ -43,7 +44,8 @@ def templates(tmp_path_factory) -> tuple[Template, Template]:
     """One group in a network that is made for it, and of two in a network of one's own."""
     app = app_in(tmp_path_factory.mktemp("app"))
     stack, other = (cdk.Stack(app, name) for name in ("pictures", "sounds"))
-    queue = LifoQueue(stack, "Queue", tasks=HERE / "thumbnails")
+    often = cdk.Duration.minutes(2)
+    queue = LifoQueue(stack, "Queue", tasks=HERE / "thumbnails", sweep_interval=often)
     types = ["video.encode"]
     LongTasks(stack, "Encoders", queue=queue, types=types, image=IMAGE, scaling=SCALING)
     queue = LifoQueue(other, "Queue", tasks=HERE / "thumbnails", types_elsewhere=["x"])
@@ -114,6 +116,10 @@ def test_what_a_group_is_told_takes_the_place_of_what_it_has_by_itself(templates
     for name in "AB":
         (task,) = resources(templates[1], "AWS::ECS::TaskDefinition", name)
         (service,) = resources(templates[1], "AWS::ECS::Service", name)
+        (target,) = resources(
+            templates[1], "AWS::ApplicationAutoScaling::ScalableTarget", f"{name}Service"
+        )
+        assert target["MaxCapacity"] == 10
         (container,) = task["ContainerDefinitions"]
         network = service["NetworkConfiguration"]["AwsvpcConfiguration"]
         _, module, _, _, _, protection, *_ = container["Command"]
@@ -140,6 +146,9 @@ def test_what_a_group_is_told_takes_the_place_of_what_it_has_by_itself(templates
         ({"types": "video.encode"}, "types=.* must be a list"),
         ({"grace": cdk.Duration.minutes(3)}, "grace='3 minutes': is longer than ECS allows"),
         ({"types": []}, "types=.* must be a list"),
+        ({"grace": UNKNOWN}, "^grace='a token': is known only"),
+        ({"protection": UNKNOWN}, "^protection='a token': is known only"),
+        ({"scaling": WorkerScaling(longest_wait=UNKNOWN)}, "^longest_wait='a token': is known"),
         ({"types": ["a", ""]}, "types=''"),
         ({"protection": cdk.Duration.hours(49)}, "protection=.* longer than ECS allows, 2 days"),
         ({"environment": {"LIFOQ_WORKER": "{}"}}, "must not begin with LIFOQ_"),
@@ -176,7 +185,11 @@ def test_there_are_never_fewer_workers_than_are_wanted(most):
         assert wanted <= size < wanted + max(1, most / 20) + 1
 
 
-def test_the_rule_looks_back_over_three_sweeps_and_five_minutes_at_least():
+def test_the_rule_looks_back_over_three_sweeps_and_five_minutes_at_least(template):
+    (wanted,) = resources(template, "AWS::CloudWatch::Alarm", "EncodersWanted")
+    (idle,) = resources(template, "AWS::CloudWatch::Alarm", "EncodersIdle")
+    periods = [one["MetricStat"]["Period"] for one in wanted["Metrics"] if "MetricStat" in one]
+    assert [*periods, idle["Period"]] == [360, 360, 360]
     found = [worker_scaling.look_back_minutes(sweep_minutes) for sweep_minutes in (1, 2, 5)]
     assert found == [5, 6, 15]
 

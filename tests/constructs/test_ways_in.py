@@ -19,7 +19,7 @@ from aws_cdk import aws_sqs as sqs
 from lifoq.api.operations import OPERATIONS
 from lifoq.errors import InvalidInput
 from lifoq.ingest.mapping import IngestMapping
-from lifoq_cdk import BrokerQueue, LifoQueue, LongTasks, QueueApi, QueueIngest
+from lifoq_cdk import AsyncInvocation, BrokerQueue, LifoQueue, LongTasks, QueueApi, QueueIngest
 from tests.constructs.application import HERE, app_in, resources, template_of
 
 GRANTS = {
@@ -48,7 +48,14 @@ def template(tmp_path_factory) -> dict[str, Any]:
     QueueIngest(stack, "Ingest", queue=queue, sources=news)
     login = secretsmanager.Secret.from_secret_name_v2(stack, "Login", "broker/login")
     broker = BrokerQueue(broker_arn=ACTIVEMQ, queue_name="orders", login=login, batch_size=7)
-    QueueIngest(stack, "Replacing", queue=queue, sources=[*news, broker], mapping=replacing)
+    QueueIngest(
+        stack,
+        "Replacing",
+        queue=queue,
+        sources=[*news, broker],
+        mapping=replacing,
+        asynchronous=AsyncInvocation(max_event_age=cdk.Duration.minutes(9), retry_attempts=1),
+    )
 
     image = ecs.ContainerImage.from_registry("public.ecr.aws/pictures/encoders")
     QueueApi(beside, "BesideApi", queue=queue)
@@ -100,6 +107,15 @@ def test_only_messages_that_replace_tasks_need_to_change_them(template):
     for ingest, may_change in (("Ingest", False), ("Replacing", True)):
         policies = str(resources(template, "AWS::IAM::Policy", ingest))
         assert ("dynamodb:UpdateItem" in policies) is may_change
+
+
+def test_messages_are_tried_as_often_and_requests_let_in_as_many_as_asked(template):
+    for ingest, tried in (("Ingest", (21600, 2)), ("Replacing", (540, 1))):
+        (told,) = resources(template, "AWS::Lambda::EventInvokeConfig", ingest)
+        assert (told["MaximumEventAgeInSeconds"], told["MaximumRetryAttempts"]) == tried
+    (stage,) = resources(template, "AWS::ApiGatewayV2::Stage", "Api")
+    limits = {"ThrottlingBurstLimit": 200, "ThrottlingRateLimit": 100}
+    assert stage["DefaultRouteSettings"] == limits
 
 
 def test_a_queue_of_activemq_is_followed_by_its_login_alone(template):

@@ -20,8 +20,8 @@ NOISE = {
     *("AlarmActions", "InsufficientDataActions", "OKActions", "AlarmDescription"),
     *("BucketEncryption", "KmsMasterKeyId"),
     *("Architectures", "AttributeDefinitions", "Code", "DefinitionString", "Description", "Family"),
-    *("FilterCriteria", "FunctionName", "GlobalSecondaryIndexes", "KeySchema", "LogConfiguration"),
-    *("LoggingConfig", "LoggingConfiguration", "POWERTOOLS_METRICS_NAMESPACE", "PolicyName"),
+    *("FilterCriteria", "FunctionName", "GlobalSecondaryIndexes", "KeySchema", "LoggingConfig"),
+    *("POWERTOOLS_METRICS_NAMESPACE", "PolicyName"),
     *("POWERTOOLS_LOG_LEVEL", "POWERTOOLS_SERVICE_NAME", "Qualifier", "Role"),
     *("RoleArn", "Roles", "Runtime", "SSESpecification", "Tags", "TracingConfig", "Version"),
 }

@@ -114,7 +114,7 @@ def templates() -> Templates:
             detailed_monitoring=settings.get("detailed", True),
         )
         if name == "none":
-            board = AlarmBoard(stack, "Own", topic=sns.Topic(stack, "Topic"))
+            board = AlarmBoard(stack, "Own", topic=sns.Topic(stack, "Topic"), detailed=False)
             share = queue.metric_begun_in_time()
             board.add("DeadLetters", meaning="Late.", metric=share, threshold=0)
     return {stack.stack_name: stack.template for stack in app.synth().stacks}

@@ -69,7 +69,7 @@ def test_that_no_sweep_comes_rings_where_there_have_been_sweeps(prod):
 def test_an_alarm_leads_to_the_runbooks_own_address_where_that_is_given():
     def board(runbook: str) -> AlarmBoard:
         stack = cdk.Stack(new_app(**{"lifoq:runbook": runbook}), "stack")
-        return AlarmBoard(stack, "Alarms", topic=sns.Topic(stack, "Topic"))
+        return AlarmBoard(stack, "Alarms", topic=sns.Topic(stack, "Topic"), detailed=False)
 
     told = board("https://docs.example.com/runbook/")
     told.add_dead_letter_alarm(sqs.Queue(told, "Queue"))
@@ -192,6 +192,8 @@ def test_one_dashboard_shows_a_line_for_each_queue_and_two_of_them_do_not_collid
         places = re.findall(r'"width":(\d+),"height":\d+,"x":(\d+),"y":(\d+)', body)
         assert [(int(width), int(x)) for width, x, _ in places] == [(8, 0), (8, 8), (8, 16)] * 4
         assert body.count('"yAxis":{"left":{"min":0}}') == 12, "a difference would look larger"
+        assert body.count('"period":60') == 12
+        assert '"start":"-PT3H"' in body
 
 
 def test_the_dashboards_top_row_answers_whether_fresh_work_is_done(everything):
@@ -233,6 +235,7 @@ def test_saved_queries_are_there_for_each_stage(prod):
         assert len(one["Properties"]["LogGroupNames"]) == 3
         _, _, name = one["Properties"]["Name"].split("/")
         assert one["Properties"]["QueryString"].split("\n| ") == [*QUERIES[name]]
+    assert "sum(TasksClaimed), sum(TasksSucceeded), " in QUERIES["runs of the processor"][1]
 
 
 def test_what_is_added_to_a_queue_is_on_the_dashboard_and_before_queries_and_doctor(everything):

@@ -1,11 +1,10 @@
 """Commands that touch an account ask first, and explain what a newcomer runs into."""
 
 import json
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import Mock, call
 
 import boto3
 import click
@@ -226,8 +225,10 @@ def test_a_deployment_that_fails_has_the_status_of_the_cdk_and_deletes_nothing(
     monkeypatch.setattr(operate, "ASSEMBLIES", tmp_path)
     stack("lifoq-dev-analytics")
     before = stacks()
+    monkeypatch.setattr(operate, "CDK", tmp_path / "cdk")
     for status in (3, 0):
-        monkeypatch.setattr(subprocess, "run", Mock(return_value=Mock(returncode=status)))
+        (tmp_path / "cdk").write_text(f"#!/bin/sh\nexit {status}\n")
+        (tmp_path / "cdk").chmod(0o755)
         assert run("deploy", "dev", "--yes")[0] == status
     assert stacks() == before
 
@@ -242,7 +243,15 @@ def test_a_stack_that_cannot_be_deleted_says_why(monkeypatch, *, protected):
     found = {"StackName": "lifoq-dev-state", "EnableTerminationProtection": protected}
     with pytest.raises(click.ClickException, match=r"dev-state could not .*: the bucket is not e"):
         operate.DeployedStage("dev").delete(found)
-    assert aws.update_termination_protection.called is protected
+    name = {"StackName": "lifoq-dev-state"}
+    freed = call.update_termination_protection(**name, EnableTerminationProtection=False)
+    assert [one for one in aws.method_calls if one != call.get_waiter("stack_delete_complete")] == [
+        *([freed] if protected else []),
+        call.delete_stack(**name),
+        call.describe_stack_events(**name),
+    ]
+    twenty_minutes = {"Delay": 3, "MaxAttempts": 400}
+    aws.get_waiter().wait.assert_called_once_with(**name, WaiterConfig=twenty_minutes)
 
 
 def test_a_missing_cli_is_one_sentence(monkeypatch, tmp_path):

@@ -1,6 +1,7 @@
 """The Spark job as it is deployed: its script and its package, started by ``spark-submit``."""
 
 import contextlib
+import itertools
 import json
 import os
 import runpy
@@ -55,10 +56,27 @@ def test_the_job_reports_on_its_exports(tmp_path, prod):
     assert "alarm 48\N{NO-BREAK SPACE}min" in page
 
 
+TOLD = {"--exports": "s3://b/exports/", "--out": "s3://b/reports/", "--slots": "1", "--about": "{}"}
+
+
 def test_glue_sees_a_failure_where_there_is_one(monkeypatch):
-    arguments = ["--exports", "s3://b/exports/", "--out", "s3://b/reports/"]
     for status in (None, 0, 1):
-        monkeypatch.setattr(sys, "argv", ["job.py", *arguments, "--slots", "1", "--about", "{}"])
-        monkeypatch.setattr(runpy, "run_module", Mock(side_effect=SystemExit(status)))
+        monkeypatch.setattr(sys, "argv", ["job.py", *itertools.chain(*TOLD.items())])
+        report = Mock(side_effect=SystemExit(status))
+        monkeypatch.setattr(runpy, "run_module", report)
         with pytest.raises(SystemExit) if status else contextlib.nullcontext():
             report_job.main()
+        report.assert_called_once_with(
+            "lifoq_analytics.report", run_name="__main__", alter_sys=True
+        )
+        _, exports, *options = sys.argv
+        assert [exports, *options] == ["s3://b/exports/", *itertools.chain(*[*TOLD.items()][1:])]
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_a_job_that_is_not_told_all_says_what_is_missing(monkeypatch, capsys, name):
+    told = {one: value for one, value in TOLD.items() if one != name}
+    monkeypatch.setattr(sys, "argv", ["job.py", *itertools.chain(*told.items())])
+    with pytest.raises(SystemExit):
+        report_job.main()
+    assert f"the following arguments are required: {name}\n" in capsys.readouterr().err

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from aws_cdk import aws_lambda as lambda_
 
+from lifoq_cdk import TaskCode, with_lifoq
 from lifoq_project import asset, requirements
 from lifoq_project.requirements import Platform, RequirementsError
 from tests.infrastructure.wheels import LAMBDA_ARM64, LAMBDA_X86_64, Registry
@@ -71,6 +73,9 @@ def test_the_folder_lies_in_the_package_by_its_own_name_with_all_its_files(tasks
     assert expected | {"fast/__init__.py", "powertools/__init__.py"} <= names
 
 
+arm64, x86_64 = lambda_.Architecture.ARM_64, lambda_.Architecture.X86_64
+
+
 def test_wheels_are_for_lambdas_processor_and_the_lock_serves_this_machine_too(tasks, registry):
     for tag in (LAMBDA_ARM64, LAMBDA_X86_64, HERE):
         registry.add("fast", "1.0", tag)
@@ -78,6 +83,11 @@ def test_wheels_are_for_lambdas_processor_and_the_lock_serves_this_machine_too(t
 
     assert LAMBDA_ARM64 in text_of(asset.build(tasks), "fast/__init__.py")
     assert LAMBDA_X86_64 in text_of(asset.build(tasks, architecture="x86_64"), "fast/__init__.py")
+    for name, architecture in ((LAMBDA_ARM64, arm64), (LAMBDA_X86_64, x86_64)):
+        package = TaskCode(tasks, architecture=architecture).package()
+        assert name in text_of(package, "fast/__init__.py")
+        own = with_lifoq(tasks, architecture=architecture)
+        assert own.path == str(package.path)
     here = requirements.installed(tasks / "requirements.lock", Platform.of_this_machine())
     assert HERE in (here / "fast" / "__init__.py").read_text()
 

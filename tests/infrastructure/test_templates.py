@@ -92,6 +92,12 @@ def test_the_table_is_the_one_that_the_schema_defines(prod):
     assert written["AttributeDefinitions"] == defined["AttributeDefinitions"]
 
 
+def test_a_synthesis_warns_of_nothing(everything, prod, dev):
+    for one in (everything, prod, dev):
+        report = json.loads((one.assembly / "validation-report.json").read_text())
+        assert not [each for plugin in report["pluginReports"] for each in plugin["violations"]]
+
+
 # Names
 
 PHYSICAL_NAMES = {
@@ -161,6 +167,7 @@ def test_a_stage_exports_what_others_may_import_whether_one_imports_it_or_not(pr
     assert "analytics" in prod.templates.keys() - dev.templates.keys()
     exported = [one.templates["state"]["Outputs"].keys() for one in (prod, dev)]
     assert exported[0] == exported[1]
+    assert synthesized(lambda app: Stage(app, "alone").key()).templates["key"]["Outputs"]
 
 
 def test_each_resource_of_a_stage_bears_its_tags(everything):
@@ -189,6 +196,12 @@ def test_each_function_has_a_log_that_forgets_what_lambda_has_newest_and_a_trace
                 assert properties["LoggingConfig"]["LogFormat"] == "JSON", name
                 assert properties["LoggingConfig"]["LogGroup"]["Ref"] in logs, name
                 assert properties["TracingConfig"] == {"Mode": "Active"}, name
+
+
+def test_the_stages_forget_their_logs_after_a_week_and_after_three_months(prod, dev):
+    for deployment, days in ((dev, 7), (prod, 90)):
+        groups = [one for _, one in deployment.all_resources() if one["Type"].endswith("LogGroup")]
+        assert {one["Properties"]["RetentionInDays"] for one in groups} == {days}
 
 
 def test_what_writes_logs_by_itself_has_groups_that_forget(everything):
@@ -285,7 +298,7 @@ def test_each_end_is_told_and_hardly_anything_else_invokes_what_tells(everything
 
 def test_where_step_functions_alone_are_answered_tasks_without_a_token_invoke_nothing():
     events = TaskEvents(topic=False, step_functions=True)
-    assert not events.all_shed_at_deadline
+    assert (events.all_shed_at_deadline, TaskEvents().all_shed_at_deadline) == (False, True)
     deployment = synthesized(a_stage(events=events))
     for way in (one() for one in WAYS):
         for one, _ in way.ends:
