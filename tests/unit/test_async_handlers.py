@@ -253,6 +253,13 @@ def test_who_blocks_the_loop_is_told_with_the_line(bench, caplog):
     assert "time.sleep(0.6)" in caplog.text
 
 
+def test_a_loop_that_comes_round_is_not_told_as_blocked():
+    handlers = AsyncHandlers("asks")
+    for _ in range(2):
+        assert handlers.blocked_at() is None
+        AsyncHandlers("comes round").wait(asyncio.sleep(0))
+
+
 def test_a_stop_hands_back_what_is_cancelled_once_it_has_cleaned_up(bench):
     told, runs = [], threading.Semaphore(0)
 
