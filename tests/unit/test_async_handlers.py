@@ -139,6 +139,7 @@ def test_a_coroutine_that_is_stopped_before_its_first_step_takes_none():
         AsyncHandlers("between start and first step"),
     )
     assert before.stop(why)
+    assert before.stop(OSError("said later"))
     with pytest.raises(TimeoutError):
         before.wait(begins())
     busy = threading.Event()
