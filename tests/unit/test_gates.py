@@ -937,6 +937,17 @@ def test_a_worker_wants_no_more_of_a_limit_than_other_tasks_leave_it_room_for(st
     assert [entry.wants.slots for entry in table.entries.values()] == [1]
 
 
+def test_a_worker_keeps_as_many_shards_as_start_what_it_started_in_the_last_second(store, host):
+    worker = Sharer(store, host, rate=4_000.0)  # in 1,000 shards
+    worker.take_renewals()
+    assert worker.starts() == 10
+    host.advance(RENEW_EVERY)
+    worker.next = row(task_id="of another type", task_type="b")
+    worker.take_renewals()
+    table = QuotaTable.of(store.table.get(quota_table_id("a")), SharedLimit())
+    assert [entry.wants.shards for entry in table.entries.values()] == [3]
+
+
 def test_of_a_rate_that_is_divided_nothing_is_used_twice_while_an_answer_is_on_its_way(store, host):
     first, second = (Sharer(store, host, rate=4) for _ in range(2))
     for _ in range(2):  # at its second renewal the second worker insists
