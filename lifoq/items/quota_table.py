@@ -77,13 +77,14 @@ class SharedLimit:
     def amount(self) -> Amount:
         """The size of the limit. Each shard has room for at least one token: with less, it could
         never start a task."""
-        least = min(self.rate or 0.0, self._burst)
-        shards = 0 if self.rate is None else min(MOST_SHARDS, max(1, int(least)))
-        return Amount(self.in_flight or 0, shards)
+        slots = self.in_flight or 0
+        if self.rate is None:
+            return Amount(slots)
+        least = min(self.rate, self._burst(self.rate))
+        return Amount(slots, min(MOST_SHARDS, max(1, int(least))))
 
-    @property
-    def _burst(self) -> float:
-        return max(1.0, self.rate or 0.0) if self.burst is None else self.burst
+    def _burst(self, rate: float) -> float:
+        return max(1.0, rate) if self.burst is None else self.burst
 
     @classmethod
     def of(cls, told: Mapping[str, Any] | None) -> "SharedLimit | None":
@@ -111,7 +112,7 @@ class SharedLimit:
 
     def room(self, shards: int) -> float:
         """Tokens that so many shards hold at the most."""
-        return 0.0 if self.rate is None else self._burst * shards / self.amount.shards
+        return 0.0 if self.rate is None else self._burst(self.rate) * shards / self.amount.shards
 
     def gain(self, shards: int) -> float:
         """Tokens that so many shards gain in a second."""
@@ -391,7 +392,9 @@ def _divide(amount: int, *, wants: Mapping[str, int], has: Mapping[str, int]) ->
     while waiting and wants[waiting[0]] <= left // len(waiting):
         quotas[waiting[0]] = wants[waiting[0]]
         left -= wants[waiting.pop(0)]
-    even, more = divmod(left, len(waiting)) if waiting else (0, 0)
+    if not waiting:
+        return quotas
+    even, more = divmod(left, len(waiting))
     for place, name in enumerate(sorted(waiting, key=lambda n: (-has[n], n))):
         quotas[name] = even + (place < more)
     return quotas

@@ -73,9 +73,7 @@ def with_parked(end: Change, item: Item | None, task: Task) -> Change | None:
         return None
     if A.PARKED_AT not in item:
         return end
-    parked = Task.from_item(item).parked
-    if parked is None:
-        return None
+    Task.from_item(item)  # with what is parked, or it is told as damaged
     past = end.set.get(A.HISTORY) or added(task.history, _overtaken(end, task))
     of_the_end: dict[A, Value] = {
         name: value for name, value in end.set.items() if name in {A.TASK_UPDATED, A.LEASES_LOST}

@@ -238,6 +238,17 @@ def test_a_cell_that_is_read_slowly_keeps_the_older_tasks_of_the_others_back(cel
     assert [task.task_id for task in rest.tasks] == ["older", "oldest"]
 
 
+def test_a_page_of_cells_is_full_where_one_cell_has_the_newest_tasks(cells, host):
+    for n, name in enumerate(("south", "north", "north", "north")):
+        cells.queues[name].put("a", task_id=f"t{n}")
+        host.advance(1)
+    wanted = Wanted(status=Status.PENDING)
+    first = cells.search(wanted, limit=2)
+    rest = cells.search(wanted, limit=2, start=first.next)
+    pages = [[task.task_id for task in page.tasks] for page in (first, rest)]
+    assert (pages, rest.next) == ([["t3", "t2"], ["t1", "t0"]], None)
+
+
 def test_the_command_line_takes_the_tables_of_all_cells(
     dynamodb_local_endpoint, new_dynamo_table, capsys
 ):
@@ -257,6 +268,17 @@ def test_the_command_line_takes_the_tables_of_all_cells(
 
 
 # A cell that is down
+
+
+@pytest.mark.parametrize("down", [None, *NAMES])
+def test_cells_are_checked_each(cells, monkeypatch, down):
+    refuses = nullcontext()
+    if down is not None:
+        found = mock.Mock(side_effect=QueueMisconfigured(f"{down} is no queue's table"))
+        monkeypatch.setattr(cells.queues[down].store.table, "check", found)
+        refuses = pytest.raises(QueueMisconfigured, match=f"{down} is no queue's table")
+    with refuses:
+        cells.check()
 
 
 @pytest.mark.parametrize("error", [StoreUnavailable("down"), QueueMisconfigured("no table")])

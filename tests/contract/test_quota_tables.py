@@ -95,6 +95,12 @@ def test_tokens_come_with_new_shards_and_not_again_with_those_that_were_kept(quo
     assert tokens == [2, 1]
 
 
+def test_a_limit_without_a_rate_has_no_shards_and_no_tokens():
+    slots = SharedLimit(in_flight=4)
+    assert (slots.amount, slots.room(0), slots.gain(0)) == (Amount(4, 0), 0, 0)
+    assert QuotaTable.of(None, slots) == QuotaTable(tokens=0)
+
+
 def test_clocks_that_differ_make_no_tokens(quota_tables, store, host):
     """However often a shard goes from one who is behind to one who is ahead, and back."""
     ahead = ManualHost(host.now() + microseconds(3))

@@ -1,5 +1,7 @@
 """The store's promises about puts that replace."""
 
+from unittest.mock import Mock
+
 import pytest
 
 from lifoq.errors import DamagedTask, InvalidInput, LeaseLost
@@ -116,6 +118,37 @@ def test_a_put_while_it_runs_is_next_whatever_the_outcome(store, host, first, en
     assert claim(store, "again").payload == "second"
 
 
+@pytest.mark.parametrize(
+    ("meanwhile", "left"),
+    [
+        (lambda store: store.cancel("t", running=False), (Status.SUCCESS, "first", 0)),
+        (lambda store: store.put(new("third")), (Status.PENDING, "third", 1)),
+    ],
+    ids=["is withdrawn", "is replaced"],
+)
+def test_an_end_that_meets_a_parked_put_is_written_though_that_has_changed_by_then(
+    store, host, monkeypatch, meanwhile, left
+):
+    store.put(new("first"))
+    task = claim(store)
+    host.advance(1)
+    store.put(new("second"))
+    update, first_refusal = store.table.update, iter([meanwhile])
+
+    def refused(task_id: str, change: Change) -> None:
+        try:
+            update(task_id, change)
+        except ConditionFailed:
+            for happens in first_refusal:
+                happens(store)
+            raise
+
+    monkeypatch.setattr(store.table, "update", refused)
+    store.succeed(task, "1")
+    after = found(store)
+    assert (after.status, after.payload, after.replaced, after.parked) == (*left, None)
+
+
 @on_dynamodb_too
 @pytest.mark.parametrize("while_it_runs", [True, False])
 def test_a_lost_worker_takes_no_newer_put_with_it_which_is_suspected_poison(
@@ -198,7 +231,7 @@ def test_an_older_put_that_arrives_late_replaces_nothing_newer(
     seen(store)
     host.advance(10)
     late = store.new_item(new("late"))
-    host.advance(10)
+    host.advance(1 / SECOND)
     write, there = store.table.update_and_get, []
 
     def refused(task_id: str, change: Change) -> Item:
@@ -321,8 +354,11 @@ def test_to_replace_what_waits_takes_one_write(store, monkeypatch):
     store.put(new(0))
     for call in ("get", "put", "update", "replace"):
         monkeypatch.setattr(store.table, call, None)
+    write = Mock(wraps=store.table.update_and_get)
+    monkeypatch.setattr(store.table, "update_and_get", write)
     assert store.put(new(1)).replaced == 1
     assert store.put(new("another", task_id="u")).replaced == 0
+    assert write.call_count == 2
 
 
 def test_put_many_replaces_too_in_the_order_of_its_tasks(store):

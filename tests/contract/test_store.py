@@ -2,6 +2,7 @@
 
 from dataclasses import astuple, replace
 from datetime import timedelta
+from math import inf
 
 import pytest
 
@@ -9,7 +10,7 @@ from lifoq.errors import Cancelled, DamagedTask, LeaseLost, NotClaimed, TaskNotF
 from lifoq.health import open_tasks_of_worker_groups, statistics, sweep_note
 from lifoq.health.statistics import measure
 from lifoq.items.attempt_history import Ended, PastAttempt
-from lifoq.items.change import AtMost, Change, ConditionFailed, GreaterThan
+from lifoq.items.change import AtMost, Change, ConditionFailed, Equals, GreaterThan
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import MAX_ITEM_BYTES, Attribute, Status
 from lifoq.items.task import NewTask, Task
@@ -26,7 +27,9 @@ BOOM = TaskError(type="ValueError", message="boom")
 
 
 def put(store: Store, task_id: str, **terms):
-    return store.put(NewTask(task_type="a", payload={"n": 1}, task_id=task_id, **terms))
+    return store.put(
+        NewTask(**{"task_type": "a", "payload": {"n": 1}, "task_id": task_id, **terms})
+    )
 
 
 def claim(store: Store, task_id: str, claim_id: str = "claim-1", lease: float = 30):
@@ -407,6 +410,19 @@ def test_what_waits_is_read_page_by_page_and_what_is_newer_is_counted(store, hos
         waiting = [row.task_id for row in store.waiting(where=(), cap=cap)]
         assert waiting == [f"t{n}" for n in numbers]
     assert [store.count_newer(store.get(f"t{n}"), cap=9).value for n in range(5)] == [4, 3, 2, 1, 0]
+    since = store.rows(Status.PENDING, live=True, first=store.get("t3").task_created, limit=9)
+    assert [row["taskId"] for row in since.rows] == ["t4", "t3"]
+
+
+def test_who_waits_longest_is_looked_for_page_by_page_within_reach(store, host, monkeypatch):
+    for name in ("BROWSE_PAGE", "LARGEST_PAGE"):
+        monkeypatch.setattr(reads, name, 2)
+    for n, task_type in enumerate(["other"] * 4 + ["own"] * 2):
+        put(store, f"t{n}", task_type=task_type)
+        host.advance(1)
+    own = (Equals(Attribute.TASK_TYPE, "own"),)
+    looked = [store.waits_since(newest=False, where=own, reach=reach) for reach in (4, 5, inf)]
+    assert looked == [None, START + 4 * SECOND, START + 4 * SECOND]
 
 
 # Cancelling what runs

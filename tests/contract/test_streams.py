@@ -115,6 +115,36 @@ def test_parts_that_come_quickly_share_a_write(queue, here, monkeypatch):
     assert both(queue, "t") == list(range(200))
 
 
+def test_one_thread_writes_the_parts_and_waits_between_two_writes(monkeypatch):
+    monkeypatch.setattr(emitted_answer_parts, "EMIT_APART", 30)
+    host, threads, written = ManualHost(), [], []
+    monkeypatch.setattr(host, "spawn", lambda call, _name: threads.append(call))
+    began = host.monotonic()
+    emitted = emitted_answer_parts.EmittedParts(
+        None, write=lambda _parts: written.append(host.monotonic() - began), host=host
+    )
+    for _ in range(2):
+        emitted.add("first")
+        emitted.add("second")
+        (write,) = threads
+        threads.clear()
+        write()
+    assert written == [0, 30_000_000]
+
+
+def test_what_has_refused_the_parts_is_raised_at_the_next_part(monkeypatch):
+    host, threads = ManualHost(), []
+    monkeypatch.setattr(host, "spawn", lambda call, _name: threads.append(call))
+    write = mock.Mock(side_effect=InvalidInput("emitted", 1, "finds no room"))
+    emitted = emitted_answer_parts.EmittedParts(None, write=write, host=host)
+    emitted.add("too large")
+    (write_soon,) = threads
+    write_soon()
+    with pytest.raises(InvalidInput, match="finds no room"):
+        emitted.add("next")
+    assert emitted.parts == ["too large"]
+
+
 def test_a_later_attempt_finds_what_was_emitted_and_goes_on_behind_it(queue, here):
     found = []
 

@@ -139,6 +139,7 @@ def test_a_coroutine_that_is_stopped_before_its_first_step_takes_none():
         AsyncHandlers("between start and first step"),
     )
     assert before.stop(why)
+    assert before.stop(OSError("said later"))
     with pytest.raises(TimeoutError):
         before.wait(begins())
     busy = threading.Event()
@@ -251,6 +252,13 @@ def test_who_blocks_the_loop_is_told_with_the_line(bench, caplog):
     with caplog.at_level(logging.WARNING, "lifoq.attempt"):
         assert bench.run(heartbeat=0.1, lease=2).succeeded == 1
     assert "time.sleep(0.6)" in caplog.text
+
+
+def test_a_loop_that_comes_round_is_not_told_as_blocked():
+    handlers = AsyncHandlers("asks")
+    for _ in range(2):
+        assert handlers.blocked_at() is None
+        AsyncHandlers("comes round").wait(asyncio.sleep(0))
 
 
 def test_a_stop_hands_back_what_is_cancelled_once_it_has_cleaned_up(bench):

@@ -17,7 +17,14 @@ import pytest
 from lifoq import InvalidInput, Processor, Queue, Rate, Registry, StoreUnavailable, WorkerSettings
 from lifoq.errors import KeyBusy
 from lifoq.items.change import Change
-from lifoq.items.quota_table import NONE, QUOTA_LASTS, Amount
+from lifoq.items.quota_table import (
+    NONE,
+    QUOTA_LASTS,
+    Amount,
+    QuotaTable,
+    SharedLimit,
+    quota_table_id,
+)
 from lifoq.items.schema import Preview
 from lifoq.store.candidate import Candidate
 from lifoq.store.key_starts_seen import KeyStarts
@@ -859,10 +866,10 @@ def test_the_run_waits_a_tenth_of_a_second_for_the_answer_whether_the_next_task_
 ):
     worker = Sharer(store, host, in_flight=2)
     worker.ask_for_room()
-    host.advance(0.099)
-    assert worker.gates.awaits_answer("a", host.monotonic())
-    host.advance(0.001)
-    assert not worker.gates.awaits_answer("a", host.monotonic())
+    for seconds, left in ((0.0, 0.1), (0.099, 0.001), (0.001, 0)):
+        host.advance(seconds)
+        assert worker.gates.awaits_answer("a", host.monotonic()) == (left > 0)
+        assert worker.gates.wait_of_any(host.monotonic()) == left
 
 
 def test_the_demand_forgets_the_task_that_was_not_started_and_no_other():
@@ -916,6 +923,29 @@ def test_handlers_that_hang_take_all_of_a_limit_only_where_no_more_of_it_may_be_
             worker.renewals.take_answer(renewal())
     passed.hangs()
     assert worker.gates.stuck_types == stuck
+
+
+@pytest.mark.parametrize("room", [{"here": 2}, {"total": 2}], ids=["this worker's", "all workers'"])
+def test_a_worker_wants_no_more_of_a_limit_than_other_tasks_leave_it_room_for(store, host, room):
+    worker = Sharer(store, host, in_flight=10, **room)
+    worker.next = row(task_id="of another type", task_type="b")
+    worker.take_renewals()
+    assert worker.enter()
+    worker.next = ROW
+    worker.take_renewals()
+    table = QuotaTable.of(store.table.get(quota_table_id("a")), SharedLimit())
+    assert [entry.wants.slots for entry in table.entries.values()] == [1]
+
+
+def test_a_worker_keeps_as_many_shards_as_start_what_it_started_in_the_last_second(store, host):
+    worker = Sharer(store, host, rate=4_000.0)  # in 1,000 shards
+    worker.take_renewals()
+    assert worker.starts() == 10
+    host.advance(RENEW_EVERY)
+    worker.next = row(task_id="of another type", task_type="b")
+    worker.take_renewals()
+    table = QuotaTable.of(store.table.get(quota_table_id("a")), SharedLimit())
+    assert [entry.wants.shards for entry in table.entries.values()] == [3]
 
 
 def test_of_a_rate_that_is_divided_nothing_is_used_twice_while_an_answer_is_on_its_way(store, host):
