@@ -106,6 +106,17 @@ def test_a_downstream_without_a_limit_gets_the_most():
     assert downstream.throughput(100) >= 0.97 * MOST
 
 
+def test_after_the_first_search_a_limit_grows_by_far_less_than_twice_at_once():
+    downstream = Downstream(1_000, fixed)
+    (law,) = downstream.laws
+    law.begin_with(6)
+    for _ in range(90):
+        before = law.found
+        downstream.passes(0.5)
+        assert law.found < 1.8 * before
+    assert law.found > 12
+
+
 def test_services_that_become_slower_at_once_are_no_smaller_capacity():
     draw, slower = exponential(), 1.0
     downstream = Downstream(16, lambda: slower * draw())

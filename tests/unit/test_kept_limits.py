@@ -3,6 +3,8 @@ with others."""
 
 import heapq
 from contextlib import nullcontext
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -113,6 +115,16 @@ def row(worker, tasks, *, seconds_ago=1.0, ended=False, name="a"):
 )
 def test_a_new_worker_has_a_part_beside_those_at_work_and_else_what_the_last_one_had(rows, begins):
     assert found_limits.to_begin_with(rows, now=NOW) == begins
+
+
+@pytest.mark.parametrize(("before", "told"), [([row("1", 12, ended=True)], 1), ([], 0)])
+def test_a_run_that_waits_is_told_where_what_was_found_lets_more_tasks_start(before, told):
+    note = {"result": found_limits.encoded(before, before=[], now=NOW)} if before else None
+    store = SimpleNamespace(table=SimpleNamespace(get=lambda _: note), now=lambda: NOW)
+    search, on_more = CapacitySearch(32), Mock()
+    kept = KeptLimits({"a": search}, worker="w", lock=nullcontext(), on_more=on_more)
+    kept.recall(store)
+    assert (on_more.call_count, kept.recalled, search.found > 10) == (told, True, told == 1)
 
 
 def test_a_note_keeps_the_rows_of_workers_at_work_and_the_last_of_each_type():
