@@ -5,6 +5,7 @@ from datetime import timedelta
 from math import inf
 
 import pytest
+from botocore.exceptions import ClientError
 
 from lifoq.errors import Cancelled, DamagedTask, LeaseLost, NotClaimed, TaskNotFound, WrongStatus
 from lifoq.health import open_tasks_of_worker_groups, statistics, sweep_note
@@ -12,12 +13,13 @@ from lifoq.health.statistics import measure
 from lifoq.items.attempt_history import Ended, PastAttempt
 from lifoq.items.change import AtMost, Change, ConditionFailed, Equals, GreaterThan
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.items.schema import MAX_ITEM_BYTES, Attribute, Status
+from lifoq.items.schema import MAX_ITEM_BYTES, STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
 from lifoq.store import reads
 from lifoq.store.reads import BROWSE_PAGE
 from lifoq.store.store import Store
+from lifoq.store.table_protocol import Span
 from lifoq.testing.hosts import START, ManualHost
 from tests.conftest import on_dynamodb_too
 from tests.fixtures import PastTheLibrary
@@ -412,6 +414,15 @@ def test_what_waits_is_read_page_by_page_and_what_is_newer_is_counted(store, hos
     assert [store.count_newer(store.get(f"t{n}"), cap=9).value for n in range(5)] == [4, 3, 2, 1, 0]
     since = store.rows(Status.PENDING, live=True, first=store.get("t3").task_created, limit=9)
     assert [row["taskId"] for row in since.rows] == ["t4", "t3"]
+
+
+@on_dynamodb_too
+@pytest.mark.parametrize("bounds", [{"first": 3}, {"last": 1}, {"first": 3, "last": 4}])
+def test_a_place_outside_of_a_span_is_refused(store, bounds):
+    span = Span(index=STATUS_CREATED_INDEX, status=Status.PENDING, **bounds)
+    start = {"taskId": "t", "taskStatus": "PENDING", "taskCreated": 2}
+    with pytest.raises((ValueError, ClientError), match=r"outside of the span|range key predicate"):
+        store.table.query(span, newest_first=True, limit=9, start=start)
 
 
 def test_who_waits_longest_is_looked_for_page_by_page_within_reach(store, host, monkeypatch):
