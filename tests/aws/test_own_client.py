@@ -261,6 +261,19 @@ def test_an_answer_that_is_cut_odd_or_not_awss_is_asked_for_again_where_that_is_
         table_of(own_calls(server.url, attempts=1)).get("t")
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("refuses with no name of an error", r"the answer is not AWS's \(HTTP 400\): b'\{"),
+        ("is a portal", "the answer is not AWS's: b'<p>Log in'"),
+    ],
+)
+def test_what_is_not_awss_is_shown_with_the_status_of_a_refusal(server, own_calls, answer, said):
+    server.answers = [UNUSABLE[answer]]
+    with pytest.raises(StoreUnavailable, match=said):
+        table_of(own_calls(server.url, attempts=1)).get("t")
+
+
 HALF = ("answers half", "answers the headers' beginning", "refuses, and answers half")
 PAGES = [one for one in UNUSABLE if one.startswith(("is ", "says", "refuses deeply"))]
 
