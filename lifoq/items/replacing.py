@@ -73,7 +73,8 @@ def with_parked(end: Change, item: Item | None, task: Task) -> Change | None:
         return None
     if A.PARKED_AT not in item:
         return end
-    Task.from_item(item)  # with what is parked, or it is told as damaged
+    # The parked put is about to become the task: one that cannot be read raises DamagedTask here.
+    Task.from_item(item)
     past = end.set.get(A.HISTORY) or added(task.history, _overtaken(end, task))
     of_the_end: dict[A, Value] = {
         name: value for name, value in end.set.items() if name in {A.TASK_UPDATED, A.LEASES_LOST}

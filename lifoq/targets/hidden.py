@@ -101,7 +101,7 @@ class Hidden:
             return {self.text(name): self.value(one) for name, one in value.items()}
         if isinstance(value, bool) or value is None:
             return value
-        written = str(value)
+        written = str(value)  # a text, or a number: digits may be a secret, too
         hidden = self.text(written)
         return value if hidden == written else hidden
 

@@ -186,9 +186,10 @@ def test_a_part_that_is_too_short_to_tell_anything_stays():
 @pytest.mark.parametrize(
     ("secret", "text", "left"),
     [
-        ("sk_live_51H", "Hsk_live_51H", "H…"),  # one letter more than the secret, at each end
-        ("sk_live_51H", "k_live_51Hs", "…s"),
-        ("sk_live_51H", "&nvlt; sk_live_51H, &nvlt;", "&nvlt; …, &nvlt;"),  # of two characters
+        ("sk_live_51H", "Hsk_live_51H", "H…"),  # before it stands its own last letter
+        ("sk_live_51H", "k_live_51Hs", "…s"),  # behind it, its own first
+        # &nvlt; stands for two characters.
+        ("sk_live_51H", "&nvlt; sk_live_51H, &nvlt;", "&nvlt; …, &nvlt;"),
         ("sänger ü", "sänger ü", "…"),
         ("sänger ü", "sänger ü".encode().decode("latin-1"), "…"),
         ("Basic no_base64", "no_base64", "…"),
